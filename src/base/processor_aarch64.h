@@ -78,4 +78,61 @@ constexpr bool has_avx512() { return false; }
 inline constexpr bool kStoresPastCaches = false;
 inline void copy_lines_past_caches(char*, const char*, size_t, int) {}
 
+// ---- Atomic blocks ------------------------------------------------------------------------------
+
+/// A floating-point number of IEEE's format of 128 bits.
+using Quad = long double;
+
+/// Does an atomic change of a word wait for all stores before it, and finish before any load behind
+/// it, as a fence does?
+inline constexpr bool kAtomicChangeIsFence = false;
+
+struct alignas(16) AtomicBlock {
+  uint64_t words[2];
+};
+
+/// Has the processor exchange_block()?
+constexpr bool has_block_exchange() { return true; }
+
+/// Sets *at to desired if it equals *expected, else *expected to *at; acquires and releases. Where
+/// it fails, *expected is a copy of which each word was loaded at once, but not both together.
+inline bool exchange_block(AtomicBlock* at, AtomicBlock* expected, const AtomicBlock& desired) {
+  uint64_t low, high;
+  uint32_t failed;
+  __asm__ __volatile__(
+      "1: ldaxp %[low], %[high], %[at]\n"
+      "   cmp %[low], %[old_low]\n"
+      "   ccmp %[high], %[old_high], #0, eq\n"
+      "   mov %w[failed], #1\n"
+      "   b.ne 2f\n"
+      "   stlxp %w[failed], %[new_low], %[new_high], %[at]\n"
+      "   cbnz %w[failed], 1b\n"
+      "2:"
+      : [low] "=&r"(low), [high] "=&r"(high), [failed] "=&r"(failed), [at] "+Q"(*at)
+      : [old_low] "r"(expected->words[0]), [old_high] "r"(expected->words[1]),
+        [new_low] "r"(desired.words[0]), [new_high] "r"(desired.words[1])
+      : "cc", "memory");
+  if (__builtin_expect(failed, 0)) *expected = {{low, high}};
+  return !failed;
+}
+
+/// Stores a block so that each aligned word of it is stored at once, after all loads and stores
+/// before it. REQUIRES: `to` is aligned.
+inline void store_block(char* to, const char* from) {
+  AtomicBlock block;
+  __builtin_memcpy(&block, from, sizeof block);
+  auto* at = reinterpret_cast<AtomicBlock*>(to);
+  __atomic_store_n(&at->words[0], block.words[0], __ATOMIC_RELEASE);
+  __atomic_store_n(&at->words[1], block.words[1], __ATOMIC_RELEASE);
+}
+/// Loads a block so that each aligned word of it is loaded at once, before all loads and stores
+/// behind it. REQUIRES: `from` is aligned.
+inline void load_block(char* to, const char* from) {
+  const auto* at = reinterpret_cast<const AtomicBlock*>(from);
+  AtomicBlock block;
+  block.words[0] = __atomic_load_n(&at->words[0], __ATOMIC_ACQUIRE);
+  block.words[1] = __atomic_load_n(&at->words[1], __ATOMIC_ACQUIRE);
+  __builtin_memcpy(to, &block, sizeof block);
+}
+
 }  // namespace fgmpi::processor

@@ -53,4 +53,12 @@ void copy_lines_past_caches(char* to, const char* from, size_t length, int width
   _mm_sfence();  // these stores are not ordered with others
 }
 
+bool has_block_exchange() {
+  static const bool has = [] {
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_CMPXCHG16B);
+  }();
+  return has;
+}
+
 }  // namespace fgmpi::processor

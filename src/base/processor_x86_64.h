@@ -89,4 +89,48 @@ inline constexpr bool kStoresPastCaches = true;
 /// 64 bytes a register. Later stores become visible after the copy.
 void copy_lines_past_caches(char* to, const char* from, size_t length, int width);
 
+// ---- Atomic blocks ------------------------------------------------------------------------------
+
+/// A floating-point number of IEEE's format of 128 bits.
+using Quad = __float128;
+
+/// Does an atomic change of a word wait for all stores before it, and finish before any load behind
+/// it, as a fence does?
+inline constexpr bool kAtomicChangeIsFence = true;
+
+struct alignas(16) AtomicBlock {
+  uint64_t words[2];
+};
+
+/// Has the processor exchange_block()?
+bool has_block_exchange();
+
+/// Sets *at to desired if it equals *expected, else *expected to *at. A locked instruction waits
+/// for all stores before it, so this stores nothing else where it succeeds.
+inline bool exchange_block(AtomicBlock* at, AtomicBlock* expected, const AtomicBlock& desired) {
+  bool done;
+  uint64_t low = expected->words[0], high = expected->words[1];
+  __asm__ __volatile__("lock cmpxchg16b %1"
+                       : "=@ccz"(done), "+m"(*at), "+a"(low), "+d"(high)
+                       : "b"(desired.words[0]), "c"(desired.words[1])
+                       : "memory");
+  if (__builtin_expect(!done, 0)) *expected = {{low, high}};
+  return done;
+}
+
+/// The bytes of a block in a vector register.
+typedef long long BlockVector __attribute__((vector_size(16), may_alias));
+typedef long long UnalignedBlockVector __attribute__((vector_size(16), may_alias, aligned(1)));
+
+/// Stores a block so that each aligned word of it is stored at once. REQUIRES: `to` is aligned.
+inline void store_block(char* to, const char* from) {
+  *reinterpret_cast<BlockVector*>(to) = *reinterpret_cast<const UnalignedBlockVector*>(from);
+  __asm__ __volatile__("" ::: "memory");  // else a loop becomes memmove, which may store bytes
+}
+/// Loads a block so that each aligned word of it is loaded at once. REQUIRES: `from` is aligned.
+inline void load_block(char* to, const char* from) {
+  *reinterpret_cast<UnalignedBlockVector*>(to) = *reinterpret_cast<const BlockVector*>(from);
+  __asm__ __volatile__("" ::: "memory");
+}
+
 }  // namespace fgmpi::processor

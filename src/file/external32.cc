@@ -97,7 +97,7 @@ bool encode_one(const External32Field& part, const char* in, char* out) {
       reverse(in, part.file, out);
       return true;
     case FieldConversion::kQuad: {
-      const auto quad = static_cast<__float128>(load<long double>(in));
+      const auto quad = static_cast<processor::Quad>(load<long double>(in));
       reverse(reinterpret_cast<const char*>(&quad), sizeof quad, out);
       return true;
     }
@@ -119,7 +119,7 @@ void decode_one(const External32Field& part, const char* in, char* out) {
     case FieldConversion::kSwap:
       return reverse(in, part.file, out);
     case FieldConversion::kQuad: {
-      __float128 quad;
+      processor::Quad quad;
       reverse(in, sizeof quad, reinterpret_cast<char*>(&quad));
       const auto value = static_cast<long double>(quad);
       std::memset(out, 0, part.memory);

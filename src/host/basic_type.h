@@ -7,6 +7,8 @@
 #include <complex>
 #include <cstdint>
 
+#include "base/processor.h"
+
 namespace fgmpi::host {
 
 /// The kind of a type's values decides which operations are defined on it (MPI-4.0 section 6.9.2).

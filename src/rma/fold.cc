@@ -2,13 +2,11 @@
 
 #include "rma/fold.h"
 
-#include <cpuid.h>
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
 
+#include "base/processor.h"
 #include "host/basic_type.h"
 #include "host/op.h"
 
@@ -157,55 +155,24 @@ void fold_each(const Folding& f, char* target, const char* source, char* old, in
 }
 
 // ---- Many elements ------------------------------------------------------------------------------
-// A locked instruction costs the same for 16 bytes as for one element, so elements in a row are
-// folded a block at once. Every element of a block is changed at the same moment, which is more
+// An atomic change costs the same for 16 bytes as for one element, so elements in a row are folded
+// a block at once. Every element of a block is changed at the same moment, which is more
 // than is promised; an instruction on a single element and one on its block exclude each other, as
 // the processor owns the line meanwhile.
 
-struct alignas(16) AtomicBlock {
-  uint64_t words[2];
-};
+using processor::AtomicBlock;
 constexpr int64_t kBlock = sizeof(AtomicBlock);
 /// Bytes that are computed before they are exchanged: enough for vector instructions, and few to
 /// compute again.
 constexpr int64_t kChunk = 1024;
 
-bool has_block_exchange() {
-  static const bool has = [] {
-    unsigned a, b, c = 0, d;
-    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_CMPXCHG16B);
-  }();
-  return has;
-}
-
-/// Sets *at to desired if it equals *expected, else *expected to *at. A locked instruction waits
-/// for all stores before it, so this stores nothing else where it succeeds.
-inline bool exchange(AtomicBlock* at, AtomicBlock* expected, const AtomicBlock& desired) {
-  bool done;
-  uint64_t low = expected->words[0], high = expected->words[1];
-  __asm__ __volatile__("lock cmpxchg16b %1"
-                       : "=@ccz"(done), "+m"(*at), "+a"(low), "+d"(high)
-                       : "b"(desired.words[0]), "c"(desired.words[1])
-                       : "memory");
-  if (__builtin_expect(!done, 0)) *expected = {{low, high}};
-  return done;
-}
-
 /// Stores each word at once. REQUIRES: `to` and `bytes` are multiples of 16.
 void store_blocks(char* to, const char* from, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += kBlock) {
-    _mm_store_si128(reinterpret_cast<__m128i*>(to + i),
-                    _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
-    __asm__ __volatile__("" ::: "memory");  // else it becomes memmove, which may store bytes
-  }
+  for (int64_t i = 0; i < bytes; i += kBlock) processor::store_block(to + i, from + i);
 }
 
 void load_blocks(char* to, const char* from, int64_t bytes) {
-  for (int64_t i = 0; i < bytes; i += kBlock) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm_load_si128(reinterpret_cast<const __m128i*>(from + i)));
-    __asm__ __volatile__("" ::: "memory");
-  }
+  for (int64_t i = 0; i < bytes; i += kBlock) processor::load_block(to + i, from + i);
 }
 
 /// Computes a chunk from the present elements and exchanges its blocks; a block that has changed
@@ -221,7 +188,7 @@ void fold_chunk(const Folding& f, char* target, const char* source, char* old, i
     AtomicBlock* made = reinterpret_cast<AtomicBlock*>(after + i);
     // A block that stays unchanged has been read: its elements were folded at that moment.
     if (!std::memcmp(seen, made, sizeof *seen)) continue;
-    while (!exchange(reinterpret_cast<AtomicBlock*>(target + i), seen, *made)) {
+    while (!processor::exchange_block(reinterpret_cast<AtomicBlock*>(target + i), seen, *made)) {
       *made = *seen;
       fold_alone(f, made, operand + i, kBlock);
     }
@@ -243,7 +210,8 @@ void fold_blocks(const Folding& f, char* target, const char* source, char* old, 
 template <class W>
 void fold_words(const Folding& f, char* target, const char* source, char* old, int64_t bytes) {
   constexpr int64_t kLeast = 4 * kBlock;  // below, a chunk's preparation costs more than it saves
-  if (bytes < kLeast || !has_block_exchange()) return fold_each<W>(f, target, source, old, bytes);
+  if (bytes < kLeast || !processor::has_block_exchange())
+    return fold_each<W>(f, target, source, old, bytes);
   const auto head =
       static_cast<int64_t>(-reinterpret_cast<uintptr_t>(target) % static_cast<uintptr_t>(kBlock));
   const int64_t body = (bytes - head) / kBlock * kBlock, tail = bytes - head - body;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/processor.h"
 #include "host/basic_type.h"
 #include "rma/win.h"
 
@@ -34,15 +35,14 @@ inline void count_direct_store(MemberEpochs* a) {
   count_direct(a);
   a->stores |= a->hot.way == AccessWay::kMapped;
 }
-/// Counts an atomic read-modify-write. A locked instruction of x86 waits for all stores before it
-/// and is done before any load behind it, as after a flush.
+/// Counts an atomic read-modify-write. On processors where it is a fence, it serves as a flush.
 inline void count_direct_update(MemberEpochs* a) {
-#ifdef __x86_64__
-  count_direct(a);
-  a->stores = false;
-#else
-  count_direct_store(a);
-#endif
+  if constexpr (processor::kAtomicChangeIsFence) {
+    count_direct(a);
+    a->stores = false;
+  } else {
+    count_direct_store(a);
+  }
 }
 
 inline void move_bytes(void* to, const void* from, uint64_t bytes) {

@@ -11,6 +11,13 @@
 
 namespace {
 
+/// gfortran's real(16).
+#ifdef __SIZEOF_FLOAT128__
+using Quad = __float128;
+#else
+using Quad = long double;
+#endif
+
 // Sets of operations, one bit each.
 enum : unsigned {
   kOrder = 1,     // MAX, MIN
@@ -220,7 +227,7 @@ void fortran_types() {
   test<double>(MPI_DOUBLE_PRECISION, kFloating);
   test<float>(MPI_REAL4, kFloating);
   test<double>(MPI_REAL8, kFloating);
-  test<__float128>(MPI_REAL16, kFloating);
+  test<Quad>(MPI_REAL16, kFloating);
   test<std::complex<float>>(MPI_COMPLEX, kSums);
   test<std::complex<double>>(MPI_DOUBLE_COMPLEX, kSums);
   test<std::complex<float>>(MPI_COMPLEX8, kSums);

@@ -133,12 +133,12 @@ TEST_F(WithHost, PredefinedOperationsAgreeWithTheHost) {
 
 TEST(Operations, QuadruplePrecisionIsFortrans) {
   // The host computes MPI_REAL16 as long double, and MPI_COMPLEX32 not at all; gfortran's real(16)
-  // is __float128.
-  __float128 a[2] = {1, 2}, b[2] = {static_cast<__float128>(1) / 3, 5};
-  const __float128 want = a[0] + b[0];
+  // is a number of 128 bits.
+  processor::Quad a[2] = {1, 2}, b[2] = {static_cast<processor::Quad>(1) / 3, 5};
+  const processor::Quad want = a[0] + b[0];
   ASSERT_TRUE(reduce_local(a, b, 2, type_of(MPI_REAL16), MPI_SUM).ok());
   EXPECT_TRUE(b[0] == want && b[1] == 7);
-  __float128 x[2] = {1, 2}, y[2] = {3, 4};  // (1 + 2i)(3 + 4i) = -5 + 10i
+  processor::Quad x[2] = {1, 2}, y[2] = {3, 4};  // (1 + 2i)(3 + 4i) = -5 + 10i
   ASSERT_TRUE(reduce_local(x, y, 1, type_of(MPI_COMPLEX32), MPI_PROD).ok());
   EXPECT_TRUE(y[0] == -5 && y[1] == 10);
 }
