@@ -1,19 +1,13 @@
 // OpenMP's waits: the instructions by which libgomp waits for other threads of its team.
 //
-// libgomp makes the system call futex in line, so that no interposition by name sees it. But each
-// rank has its own libgomp, which this library maps. Its functions futex_wait() and futex_wake()
-// (libgomp's config/linux/futex.h and wait.h) call the kernel first by these instructions:
+// On x86-64 libgomp makes the system call futex in line, so that no interposition by name sees it.
+// But each rank has its own libgomp, which this library maps. In its functions futex_wait() and
+// futex_wake() (libgomp's config/linux/futex.h and wait.h) the instructions of the call are
+// replaced (processor/openmp_waits_x86_64.cc). On other processors libgomp calls the C library's
+// syscall(), which this library interposes.
 //
-//   original                            replaced by            stub
-//   0f 05         syscall               e9 ...  jmp stub       lea  back(%rip), %rcx
-//   48 83 f8 da   cmp $-ENOSYS, %rax    90      nop            jmp  thunk --> fgmpi_openmp_call
-//
-// The stubs lie between the end of the code and the end of its last page. A system call may change
-// rcx, r11 and the flags, and the comparison sets the flags: beside the result, the detour changes
-// only these.
-//
-// Nothing is replaced where the code differs from this (another libgomp, another processor, no room
-// for stubs): then a rank that waits in a barrier of OpenMP stops all ranks of the process.
+// Nothing is replaced where the code differs from the known one (another libgomp, no room for
+// stubs): then a rank that waits in a barrier of OpenMP stops all ranks of the process.
 //
 // Thread rule: one thread, before ranks run.
 #pragma once
