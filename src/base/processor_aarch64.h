@@ -53,6 +53,9 @@ inline uint64_t read_counter() {
 /// guarantees this of the system counter.
 inline bool counter_is_steady() { return true; }
 
+/// Bytes of a jump to any address: two instructions, and the address behind them.
+inline constexpr size_t kJumpBytes = 16;
+
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined x30"); }
 

@@ -45,6 +45,9 @@ inline uint64_t read_counter() { return __builtin_ia32_rdtsc(); }
 /// True where the counter has the same rate in all cores and never stops.
 bool counter_is_steady();
 
+/// Bytes of a jump to any address: jmp *0(%rip), and the address behind it.
+inline constexpr size_t kJumpBytes = 14;
+
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined rip"); }
 

@@ -1,5 +1,4 @@
-// A program's own allocator: which functions it has, and the jump by which other images call those
-// of image 0.
+// A program's own allocator: which functions it has.
 
 #include "privatize/image/allocator.h"
 
@@ -11,6 +10,7 @@
 #include <iterator>
 
 #include "base/modules.h"
+#include "base/processor.h"
 #include "privatize/image/images.h"
 #include "privatize/load/libraries.h"
 
@@ -112,7 +112,7 @@ std::vector<uintptr_t> allocator_functions(const ElfModule& program) {
   size_t size = 0;
   auto add = [&](const char* name) {
     uintptr_t function = defined_by(program, name, &size);
-    if (function && size >= kJumpBytes) offsets.push_back(function - program.base());
+    if (function && size >= processor::kJumpBytes) offsets.push_back(function - program.base());
   };
   bool has_malloc = defined_by(program, "malloc", &size) != 0;
   if (has_malloc)
@@ -129,13 +129,6 @@ bool is_allocator_function(const char* name) {
   auto equal = [&](const char* known) { return strcmp(name, known) == 0; };
   return std::any_of(std::begin(kMalloc), std::end(kMalloc), equal) ||
          std::any_of(std::begin(kOperators), std::end(kOperators), equal);
-}
-
-void write_jump(char* at, uintptr_t target) {
-  constexpr unsigned char kJump[] = {0xff, 0x25, 0, 0, 0, 0};
-  static_assert(sizeof kJump + sizeof target == kJumpBytes);
-  memcpy(at, kJump, sizeof kJump);
-  memcpy(at + sizeof kJump, &target, sizeof target);
 }
 
 }  // namespace fgmpi::privatize

@@ -33,8 +33,4 @@ void find_allocator_modules();
 /// Allocates nothing.
 bool in_allocator(const void* address);
 
-/// Length of the jump of x86-64 that write_jump() writes: jmp *0(%rip), and the address behind it.
-constexpr size_t kJumpBytes = 14;
-void write_jump(char* at, uintptr_t target);
-
 }  // namespace fgmpi::privatize

@@ -18,6 +18,7 @@
 #include "base/relocation_kind.h"
 #include "privatize/image/allocator.h"
 #include "privatize/libc/openmp_waits.h"
+#include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -218,8 +219,8 @@ void ModulePlan::add_image_bytes(uintptr_t offset, std::vector<ModuleBytes>* par
   for (const RelocatedWord& w : words_.fixed) add_word(w);
   parts->insert(parts->end(), copies_.begin(), copies_.end());
   for (const uintptr_t jump : jumps_) {
-    parts->push_back({jump, std::string(kJumpBytes, '\0')});
-    write_jump(parts->back().bytes.data(), module_->base() + jump);
+    parts->push_back({jump, std::string(processor::kJumpBytes, '\0')});
+    machine::write_jump(parts->back().bytes.data(), module_->base() + jump);
   }
   for (size_t i = first; i < parts->size(); ++i) (*parts)[i].offset += offset;
 }
@@ -233,7 +234,7 @@ Status ModulePlan::write_jumps(uintptr_t address) const {
     size_t size = mapping.high - mapping.low;
     bool ok = mprotect(at + mapping.low, size, PROT_READ | PROT_WRITE) == 0;
     for (size_t i = 0; ok && i < jumps_.size(); ++i)
-      if (inside(jumps_[i])) write_jump(at + jumps_[i], module_->base() + jumps_[i]);
+      if (inside(jumps_[i])) machine::write_jump(at + jumps_[i], module_->base() + jumps_[i]);
     if (!ok || mprotect(at + mapping.low, size, mapping.protection) != 0)
       return error(
           MPI_ERR_OTHER,

@@ -30,6 +30,7 @@
 #include "privatize/libc/output.h"
 #include "privatize/libc/source_lines.h"
 #include "privatize/load/plugins.h"
+#include "privatize/processor/machine_code.h"
 #include "proclet-sched/coroutine/identity.h"
 
 namespace fgmpi::privatize {
@@ -127,19 +128,15 @@ bool is_code(uintptr_t pc) {
 /// null pointer) the program counter is not in any code. Then the walk begins at the caller, as if
 /// the call had returned. The context is restored afterwards, for core files.
 void report_stack(ucontext_t* context) {
-  auto& pc = context->uc_mcontext.gregs[REG_RIP];
-  auto& sp = context->uc_mcontext.gregs[REG_RSP];
-  const auto pc_before = pc, sp_before = sp;
+  const mcontext_t before = context->uc_mcontext;
   CrashWalk walk{};
-  if (!is_code(static_cast<uintptr_t>(pc))) {
-    report_frame(walk.count++, static_cast<uintptr_t>(pc));
-    pc = *reinterpret_cast<greg_t*>(sp);
-    sp += sizeof(greg_t);
+  if (!is_code(machine::program_counter(*context))) {
+    report_frame(walk.count++, machine::program_counter(*context));
+    machine::return_from_call(context);
   }
-  walk.fault_pc = static_cast<uintptr_t>(pc);
+  walk.fault_pc = machine::program_counter(*context);
   _Unwind_Backtrace(visit_frame, &walk);
-  pc = pc_before;
-  sp = sp_before;
+  context->uc_mcontext = before;
 }
 
 /// True if the stack pointer is outside of the running proclet's stack: a function with local
@@ -147,7 +144,7 @@ void report_stack(ucontext_t* context) {
 bool beyond_stack(const sched::Proclet* running, const ucontext_t* context) {
   if (!running || sched::on_host_stack()) return false;
   auto low = reinterpret_cast<uintptr_t>(running->stack_low);
-  return static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]) - low >= running->stack_size;
+  return machine::stack_pointer(*context) - low >= running->stack_size;
 }
 
 /// The crash that is being reported.
@@ -187,9 +184,8 @@ void describe_last_run(const sched::Identity& identity, const char* who, char* w
 }
 
 void report_cause() {
-  const auto& registers = g_crash.context->uc_mcontext.gregs;
-  const sched::Identity identity =
-      sched::identify_caller(reinterpret_cast<const void*>(registers[REG_RSP]));
+  const sched::Identity identity = sched::identify_caller(
+      reinterpret_cast<const void*>(machine::stack_pointer(*g_crash.context)));
   char who[sched::kMostIdentityWords], what[128], last[256];
   sched::name_identity(identity, who, sizeof who);
   const char* words = words_of_signal();
@@ -214,7 +210,7 @@ void report_cause() {
         "fgmpi: %s: %s, at the edge of memory of the library: what lies beside it is too small for "
         "what was written there%s\n",
         at, what, last);
-  if (is_memory_fault() && in_this_library(static_cast<uintptr_t>(registers[REG_RIP])))
+  if (is_memory_fault() && in_this_library(machine::program_counter(*g_crash.context)))
     return report(
         "fgmpi: %s: %s, inside the library: what the program gave to the call is not there, or "
         "memory of the library has been overwritten%s\n",

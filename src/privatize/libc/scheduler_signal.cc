@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/raw_call.h"
+#include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize::scheduler_signal {
 namespace {
@@ -35,31 +36,12 @@ void on_signal(int number, siginfo_t* info, void* data) {
   if (function) function(static_cast<const ucontext_t*>(data));
 }
 
-#if defined(__x86_64__)
-/// A handler returns to this code. The C library usually passes such code to the kernel; this file
-/// sets its handler without the C library.
-asm(".pushsection .text\n"
-    ".type fgmpi_end_of_handler, @function\n"
-    ".hidden fgmpi_end_of_handler\n"
-    "nop\n"  // a walk along the stack searches the function of the preceding address
-    "fgmpi_end_of_handler:\n"
-    "  mov $15, %rax\n"
-    "  syscall\n"
-    ".size fgmpi_end_of_handler, . - fgmpi_end_of_handler\n"
-    ".popsection\n");
-extern "C" [[gnu::visibility("hidden")]] void fgmpi_end_of_handler();
-constexpr unsigned long kRestorerFlag = 0x04000000;
-#else
-constexpr void (*fgmpi_end_of_handler)() = nullptr;  // the kernel has code of its own
-constexpr unsigned long kRestorerFlag = 0;
-#endif
-
 }  // namespace
 
 void call(Cause cause, void (*function)(const ucontext_t*)) {
   g_functions[cause].store(function);
-  KernelAction ours{on_signal, SA_SIGINFO | SA_NODEFER | SA_RESTART | kRestorerFlag,
-                    fgmpi_end_of_handler, 0};
+  KernelAction ours{on_signal, SA_SIGINFO | SA_NODEFER | SA_RESTART | machine::kEndOfHandlerFlag,
+                    machine::kEndOfHandler, 0};
   KernelAction former{};
   raw_call(SYS_rt_sigaction, kSignal, reinterpret_cast<long>(&ours),
            reinterpret_cast<long>(&former), 8);

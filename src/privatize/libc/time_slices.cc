@@ -18,10 +18,10 @@
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/scheduler_signal.h"
+#include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize {
 
-#if defined(__x86_64__)
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
@@ -65,8 +65,8 @@ _Unwind_Reason_Code visit_frame(_Unwind_Context* context, void* data) {
 /// True where all code on the rank's stack, from the interrupted instruction to main, is of the
 /// rank's image.
 bool only_own_code(const sched::Proclet* rank, const ucontext_t* context) {
-  const auto pc = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RIP]);
-  const auto sp = static_cast<uintptr_t>(context->uc_mcontext.gregs[REG_RSP]);
+  const auto pc = machine::program_counter(*context);
+  const auto sp = machine::stack_pointer(*context);
   if (sp - reinterpret_cast<uintptr_t>(rank->stack_low) >= rank->stack_size) return false;
   SliceWalk walk{pc, static_cast<const Image*>(rank->image)->index};
   Images::ImageLocation where;
@@ -120,9 +120,6 @@ void begin_time_slices() {
   if (timer_create(processor_time_of(scheduler_thread), &event, &g_timer) != 0) return;
   set_timer(first_slice());
 }
-#else
-void begin_time_slices() {}
-#endif
 
 void run_main(int (*main)(int, char**, char**), int argc, char** argv, char** envp) {
   exit(main(argc, argv, envp));

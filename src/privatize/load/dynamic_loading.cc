@@ -18,6 +18,7 @@
 #include "privatize/load/libraries.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/real_loader.h"
+#include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -201,24 +202,17 @@ int iterate_for_shared_code(Visit* visit, void* data) {
   return image_on_stack(&visitor.image) ? real_iterate()(visit_images_of_rank, &visitor) : 0;
 }
 
-enum LoaderFunction : int {
-  kOpen,
-  kClose,
-  kSymbol,
-  kVersionedSymbol,
-  kAddress,
-  kAddress1,
-  kIterate
-};
+#define FGMPI_LOADER_FUNCTION(name, number) #name,
+constexpr const char* kLoaderFunctions[] = {FGMPI_LOADER_FUNCTIONS(FGMPI_LOADER_FUNCTION)};
+#undef FGMPI_LOADER_FUNCTION
+constexpr int kIterate = static_cast<int>(std::size(kLoaderFunctions)) - 1;
 
 /// The C library's function of this entry; looked up at the first call.
 FGMPI_NOT_SANITIZED void* plain_function(int entry) {
-  static constexpr const char* kNames[] = {"dlopen", "dlclose", "dlsym",          "dlvsym",
-                                           "dladdr", "dladdr1", "dl_iterate_phdr"};
-  static constinit void* known[std::size(kNames)] = {};
+  static constinit void* known[std::size(kLoaderFunctions)] = {};
   void* function = __atomic_load_n(&known[entry], __ATOMIC_RELAXED);
   if (function) return function;
-  function = real::function(kNames[entry]);
+  function = real::function(kLoaderFunctions[entry]);
   __atomic_store_n(&known[entry], function, __ATOMIC_RELAXED);
   return function;
 }
@@ -252,7 +246,7 @@ void* function_for(int entry, uintptr_t caller) {
 }
 }  // namespace
 
-/// The entry points call this. Returns the function to jump to.
+/// The entry points (machine_code.h) call this. Returns the function to jump to.
 extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
 fgmpi_choose_loader_function(int entry, const void* caller) {
   return g_mode == ImageMode::kImages || g_has_guests
@@ -261,40 +255,3 @@ fgmpi_choose_loader_function(int entry, const void* caller) {
 }
 
 }  // namespace fgmpi::privatize
-
-// Defines the entry point `name`: saves the arguments, calls fgmpi_choose_loader_function(number,
-// return address), restores the arguments and jumps to the function that was returned.
-#define FGMPI_LOADER_FUNCTION(name, number)   \
-  asm(".text\n"                               \
-      ".globl " #name                         \
-      "\n"                                    \
-      ".type " #name ", @function\n" #name    \
-      ":\n"                                   \
-      ".cfi_startproc\n"                      \
-      "  push %rdi\n"                         \
-      "  push %rsi\n"                         \
-      "  push %rdx\n"                         \
-      "  push %rcx\n"                         \
-      "  sub $8, %rsp\n"                      \
-      ".cfi_adjust_cfa_offset 40\n"           \
-      "  mov $" #number                       \
-      ", %edi\n"                              \
-      "  mov 40(%rsp), %rsi\n"                \
-      "  call fgmpi_choose_loader_function\n" \
-      "  add $8, %rsp\n"                      \
-      "  pop %rcx\n"                          \
-      "  pop %rdx\n"                          \
-      "  pop %rsi\n"                          \
-      "  pop %rdi\n"                          \
-      ".cfi_adjust_cfa_offset -40\n"          \
-      "  jmp *%rax\n"                         \
-      ".cfi_endproc\n"                        \
-      ".size " #name ", . - " #name "\n");
-
-FGMPI_LOADER_FUNCTION(dlopen, 0)
-FGMPI_LOADER_FUNCTION(dlclose, 1)
-FGMPI_LOADER_FUNCTION(dlsym, 2)
-FGMPI_LOADER_FUNCTION(dlvsym, 3)
-FGMPI_LOADER_FUNCTION(dladdr, 4)
-FGMPI_LOADER_FUNCTION(dladdr1, 5)
-FGMPI_LOADER_FUNCTION(dl_iterate_phdr, 6)

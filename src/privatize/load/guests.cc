@@ -29,6 +29,7 @@
 #include "privatize/load/libraries.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/real_loader.h"
+#include "privatize/processor/machine_code.h"
 #include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::privatize {
@@ -140,18 +141,10 @@ Status store(const std::string& path, const std::string& bytes, std::string* nam
 
 // ---- Thread-local variables ---------------------------------------------------------------------
 
-/// Where the code of an executable finds its thread-local variables, by the linker's rule for
-/// x86-64.
-char* place_of_thread_locals(const ElfW(Phdr) & tls) {
-  const uint64_t alignment = std::max<uint64_t>(tls.p_align, 1);
-  const uint64_t below = (tls.p_memsz + alignment - 1) / alignment * alignment;
-  return static_cast<char*>(__builtin_thread_pointer()) - below;
-}
-
 Status check_thread_locals(const std::string& path, const ElfModule& module) {
   if (!module.tls()) return {};
   const ElfModule& program = g_images.program();
-  const char* place = place_of_thread_locals(*module.tls());
+  const char* place = machine::thread_locals_of_executable(*module.tls());
   const char* begin =
       program.tls() ? static_cast<const char*>(thread_local_block(program)) : nullptr;
   const size_t room = begin ? program.tls()->p_memsz : 0;
@@ -254,15 +247,7 @@ Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& word
 /// __libc_start_main reads neither.
 [[noreturn]] FGMPI_NOT_SANITIZED void jump_to(uintptr_t entry) {
   alignas(16) uintptr_t words[8] = {1, 0, 0, 0, 0, 0, 0, 0};
-  asm volatile(
-      "mov %0, %%rsp\n"
-      "xor %%ebp, %%ebp\n"
-      "xor %%edx, %%edx\n"
-      "jmp *%1\n"
-      :
-      : "r"(words), "r"(entry)
-      : "memory", "rdx");
-  __builtin_unreachable();
+  machine::begin_program(entry, words);
 }
 
 }  // namespace
@@ -342,7 +327,7 @@ void run_guest_main(Main* main, int, char**, void (*init)(int, char**, char**)) 
 void copy_thread_locals(const Guest& guest, uint32_t k, const char* live, size_t size, char* to) {
   const ElfModule& module = plugins::module_of(guest.plugin);
   if (!module.tls()) return;
-  const char* place = place_of_thread_locals(*module.tls());
+  const char* place = machine::thread_locals_of_executable(*module.tls());
   const char* low = std::max(live, place);
   const char* high = std::min(live + size, place + module.tls()->p_filesz);
   if (low >= high) return;
@@ -357,7 +342,7 @@ void init_thread_locals_of_guest(uint32_t k) {
   const Guest& guest = *it->second->guest;
   const ElfModule& module = plugins::module_of(guest.plugin);
   if (!module.tls()) return;
-  char* place = place_of_thread_locals(*module.tls());
+  char* place = machine::thread_locals_of_executable(*module.tls());
   memset(place, 0, module.tls()->p_memsz);
   copy_thread_locals(guest, k, place, module.tls()->p_memsz, place);
 }

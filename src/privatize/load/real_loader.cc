@@ -3,13 +3,10 @@
 #include "privatize/load/real_loader.h"
 
 #include <dlfcn.h>
-#include <sys/mman.h>
-
-#include <algorithm>
 
 #include "base/assert.h"
 #include "base/page.h"
-#include "privatize/image/allocator.h"
+#include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize::real {
 namespace {
@@ -61,56 +58,29 @@ FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   return nullptr;
 }
 
-constexpr unsigned char kReturn = 0xc3;
-
-struct Code {
+struct ModuleReturn {
   uintptr_t module;
-  const void* at;
+  machine::ReturnCode code;
 };
 
-/// Returns the address of a return instruction in the module that holds the address, or nullptr.
-const void* return_in(const void* address) {
-  static thread_local Code last{};
+/// Finds code that returns in the module that holds the address.
+machine::ReturnCode return_in(const void* address) {
+  static thread_local ModuleReturn last{};
   dl_find_object found{};
   using Find = int(void*, dl_find_object*);
   static auto* find_object = reinterpret_cast<Find*>(find("_dl_find_object"));
-  if (!find_object || find_object(const_cast<void*>(address), &found) != 0) return nullptr;
-  if (last.module == reinterpret_cast<uintptr_t>(found.dlfo_map_start)) return last.at;
+  if (!find_object || find_object(const_cast<void*>(address), &found) != 0) return {};
+  if (last.module == reinterpret_cast<uintptr_t>(found.dlfo_map_start)) return last.code;
   // The page of the address is certainly mapped: search it from the address on, then before it.
   const size_t page = machine_page_bytes();
-  const auto number = reinterpret_cast<uintptr_t>(address);
-  const auto* from = static_cast<const unsigned char*>(address);
-  const auto* end = reinterpret_cast<const unsigned char*>(page_up(number + 1, page));
-  const auto* code = std::find(from, end, kReturn);
-  if (code == end) {
-    from = reinterpret_cast<const unsigned char*>(page_down(number, page));
-    end = static_cast<const unsigned char*>(address);
-    code = std::find(from, end, kReturn);
-  }
-  if (code == end) return nullptr;
-  last = {reinterpret_cast<uintptr_t>(found.dlfo_map_start), code};
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const auto* low = reinterpret_cast<const char*>(page_down(at, page));
+  const auto* middle = static_cast<const char*>(address);
+  auto code = machine::find_return_code(middle, low + page);
+  if (!code.at) code = machine::find_return_code(low, middle);
+  if (code.at) last = {reinterpret_cast<uintptr_t>(found.dlfo_map_start), code};
   return code;
 }
-
-/// Calls function(a, b, c) with `at` as its return address, where a return instruction stands. `at`
-/// is pushed twice, so that the stack stays aligned: the return instruction runs twice, and then
-/// leads back to the caller.
-extern "C" void* fgmpi_call_with_return_at(void* function, void* a, void* b, void* c,
-                                           const void* at);
-asm(R"(
-  .text
-  .type fgmpi_call_with_return_at, @function
-  .hidden fgmpi_call_with_return_at
-fgmpi_call_with_return_at:
-  mov %rdi, %rax
-  mov %rsi, %rdi
-  mov %rdx, %rsi
-  mov %rcx, %rdx
-  push %r8
-  push %r8
-  jmp *%rax
-  .size fgmpi_call_with_return_at, . - fgmpi_call_with_return_at
-)");
 
 }  // namespace
 
@@ -121,25 +91,15 @@ FGMPI_NOT_SANITIZED void* function(const char* name) {
 }
 
 void* call_from(void* function, const void* caller, void* a, void* b, void* c) {
-  if (const void* at = caller ? return_in(caller) : nullptr)
-    return fgmpi_call_with_return_at(function, a, b, c, at);
+  const machine::ReturnCode code = caller ? return_in(caller) : machine::ReturnCode();
+  if (code.at) return machine::call_returning_at(code, function, a, b, c);
   return reinterpret_cast<Function*>(function)(a, b, c);
 }
 
+// The dynamic linker calls an empty function so that debuggers can set a breakpoint there.
 bool watch_loading(void (*hook)()) {
-  // The dynamic linker calls an empty function so that debuggers can set a breakpoint there: one
-  // return instruction, and padding up to 16 bytes.
-  auto* empty = reinterpret_cast<unsigned char*>(_r_debug.r_brk);
-  constexpr size_t kRoom = 16;
-  static_assert(kJumpBytes <= kRoom);
-  if (!empty || empty[0] != kReturn || reinterpret_cast<uintptr_t>(empty) % kRoom != 0)
-    return false;
-  const size_t page = machine_page_bytes();
-  auto* start = reinterpret_cast<void*>(page_down(reinterpret_cast<uintptr_t>(empty), page));
-  // The page stays executable while it is changed: other threads may run its code.
-  if (mprotect(start, page, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
-  write_jump(reinterpret_cast<char*>(empty), reinterpret_cast<uintptr_t>(hook));
-  return mprotect(start, page, PROT_READ | PROT_EXEC) == 0;
+  auto* empty = reinterpret_cast<void*>(_r_debug.r_brk);
+  return empty && machine::replace_empty_function(empty, hook);
 }
 
 }  // namespace fgmpi::privatize::real
