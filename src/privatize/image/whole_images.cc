@@ -57,7 +57,10 @@ Status WholeImages::prepare(ImageLayout layout, std::vector<ModuleBytes> parts, 
 
 Status WholeImages::make(uintptr_t at) const {
   if (file_ < 0) {
-    write_parts(reinterpret_cast<char*>(at));
+    auto* image = reinterpret_cast<char*>(at);
+    write_parts(image);
+    // Processors whose instruction cache does not see stores would execute the bytes before.
+    __builtin___clear_cache(image, image + size_);
     return Status();
   }
   void* result = mmap(reinterpret_cast<void*>(at), size_, kAll,
