@@ -9,8 +9,8 @@ using fgmpi::access::look;
 
 namespace {
 
-/// On x86 every atomic change of memory is sequentially consistent, and only a store has a weaker
-/// form that is cheaper.
+/// Every operation is at least as strong as the program asks for. On x86 every atomic change of
+/// memory is sequentially consistent, and only a store has a weaker form that is cheaper.
 template <class T>
 T load(const volatile T* at) {
   return __atomic_load_n(at, __ATOMIC_SEQ_CST);
@@ -28,7 +28,7 @@ bool compare_exchange(volatile T* at, T* expected, T value) {
                                      __ATOMIC_SEQ_CST);
 }
 
-// Operations of 16 bytes use cmpxchg16b, as libatomic does where the processor has it. For
+// Operations of 16 bytes compare and swap, as those of libatomic do (cmpxchg16b on x86-64). For
 // __atomic_* of that size GCC would call libatomic, with which the program may not be linked.
 using Wide = unsigned __int128;
 template <>
