@@ -25,8 +25,29 @@ FIELDS = (
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
 PT_LOAD, PF_W = 1, 2  # ELF: a segment with memory; it is writable
 PAGE, PIECE = 4096, 1 << 20
-# A suspended context: the order in which registers lie behind the word of floating-point state.
-SAVED = ["r12", "r13", "r14", "r15", "rbx", "rbp", "rip"]
+
+
+class Processor:
+    """Where the registers of a suspended context lie: `saved` one behind the other from byte `first` on, and the program counter
+    at byte `pc_at`; the context has `size` bytes and lies at the top of the stack."""
+
+    def __init__(self, saved, first, pc, pc_at, sp, size):
+        self.places = [(name, first + 8 * place) for place, name in enumerate(saved)] + [(pc, pc_at)]
+        self.pc, self.sp, self.size = pc, sp, size
+
+
+# By gdb's names of architectures. The first 8 bytes on x86-64, and 64 on 64-bit Arm, are of floating-point registers.
+PROCESSORS = {
+    "i386:x86-64": Processor(["r12", "r13", "r14", "r15", "rbx", "rbp"], 8, "rip", 56, "rsp", 64),
+    "aarch64": Processor(["x%d" % number for number in range(19, 31)], 64, "pc", 160, "sp", 176),
+}
+
+
+def processor_of(frame):
+    name = frame.architecture().name()
+    if name not in PROCESSORS:
+        raise gdb.GdbError("the stacks of ranks can be read on %s, not on %s" % (" and ".join(PROCESSORS), name))
+    return PROCESSORS[name]
 
 
 def read(address, size):
@@ -80,16 +101,17 @@ class ProcletUnwinder(gdb.unwinder.Unwinder):
     def __call__(self, frame):
         if not self.context:
             return None
-        stack = frame.read_register("rsp")
+        processor = PROCESSORS[frame.architecture().name()]
+        stack = frame.read_register(processor.sp)
         if int(stack) != self.stack:
             return None
         pointer = gdb.lookup_type("long")
         # The frame gets an address on the rank's stack, below all its frames: gdb refuses callers that lie below a frame.
         inner = gdb.Value(self.context).cast(stack.type)
-        caller = frame.create_unwind_info(FrameId(inner, frame.read_register("rip")))
-        for place, name in enumerate(SAVED):
-            caller.add_saved_register(name, gdb.Value(word(self.context + 8 + 8 * place)).cast(pointer))
-        caller.add_saved_register("rsp", gdb.Value(self.context + 64).cast(pointer))
+        caller = frame.create_unwind_info(FrameId(inner, frame.read_register(processor.pc)))
+        for name, place in processor.places:
+            caller.add_saved_register(name, gdb.Value(word(self.context + place)).cast(pointer))
+        caller.add_saved_register(processor.sp, gdb.Value(self.context + processor.size).cast(pointer))
         return caller
 
 
@@ -147,7 +169,8 @@ def backtrace(t, p):
         return
     if not p["context"]:
         raise gdb.GdbError("rank %d has not started" % p["rank"])
-    UNWINDER.stack = int(gdb.newest_frame().read_register("rsp"))
+    frame = gdb.newest_frame()
+    UNWINDER.stack = int(frame.read_register(processor_of(frame).sp))
     UNWINDER.context = p["context"]
     gdb.invalidate_cached_frames()
     try:

@@ -6,7 +6,9 @@
 //   image region | image stride | image count | load address of the program |
 //   first of the modules' images
 //
-// A suspended proclet's context points to: fpu state, r12, r13, r14, r15, rbx, rbp, rip (x86-64).
+// A suspended proclet's context points to:
+//   x86-64: fpu state, r12, r13, r14, r15, rbx, rbp, rip
+//   64-bit Arm: d8 to d15, x19 to x28, x29, x30, pc, a word without meaning
 #pragma once
 
 #include <cstdint>
