@@ -9,7 +9,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$bin/mpicc" -O1 -I/usr/include/hdf5/mpich "$(dirname "$0")/hdf5/array.c" -o "$work/array" \
-  -L/usr/lib/x86_64-linux-gnu/hdf5/mpich -lhdf5
+  -L"/usr/lib/$(uname -m)-linux-gnu/hdf5/mpich" -lhdf5
 for shape in "4 1" "1 4" "2 3" "2 32"; do  # processes, ranks of each
   read -r processes ranks <<< "$shape"
   file=$work/$processes.h5

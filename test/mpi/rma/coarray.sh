@@ -3,7 +3,7 @@
 # usage: coarray.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2
-home=/usr/lib/x86_64-linux-gnu/open-coarrays/mpich
+home=/usr/lib/$(uname -m)-linux-gnu/open-coarrays/mpich
 library=$home/lib/libcaf_mpich.a
 if [ ! -f "$library" ] || ! command -v gfortran > /dev/null; then
   echo "OpenCoarrays is not installed"

@@ -267,7 +267,7 @@ static void passive_target(void) {
   int here;
   OK(MPIX_Get_collocated_size(&here));
   if (rank == 0 && here < size) {
-    while (memory[1] == 0) __asm__ volatile("pause");
+    while (memory[1] == 0) __asm__ volatile("" ::: "memory");
   } else if (rank >= here) {
     const long one = 1;
     long old;
