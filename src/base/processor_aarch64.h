@@ -16,7 +16,7 @@ inline constexpr const char* kName = "64-bit Arm";
 // ---- Files --------------------------------------------------------------------------------------
 
 inline constexpr uint16_t kElfMachine = EM_AARCH64;
-/// The numbers of the types of relocations, in the order of RelocationKind (base/relocation_kind.h).
+/// The numbers of the types of relocations, in the order of RelocationKind (relocation_kind.h).
 inline constexpr uint32_t kRelocationTypes[] = {
     R_AARCH64_RELATIVE, R_AARCH64_ABS64,      R_AARCH64_GLOB_DAT,   R_AARCH64_JUMP_SLOT,
     R_AARCH64_COPY,     R_AARCH64_TLS_DTPMOD, R_AARCH64_TLS_DTPREL, R_AARCH64_TLS_TPREL,

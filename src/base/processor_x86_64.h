@@ -16,7 +16,7 @@ inline constexpr const char* kName = "x86-64";
 // ---- Files --------------------------------------------------------------------------------------
 
 inline constexpr uint16_t kElfMachine = EM_X86_64;
-/// The numbers of the types of relocations, in the order of RelocationKind (base/relocation_kind.h).
+/// The numbers of the types of relocations, in the order of RelocationKind (relocation_kind.h).
 inline constexpr uint32_t kRelocationTypes[] = {
     R_X86_64_RELATIVE, R_X86_64_64,        R_X86_64_GLOB_DAT, R_X86_64_JUMP_SLOT,
     R_X86_64_COPY,     R_X86_64_DTPMOD64,  R_X86_64_DTPOFF64, R_X86_64_TPOFF64,
