@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,16 +19,19 @@ namespace {
 
 struct SignalSets {
   unsigned long long caught = 0, blocked = 0;
+  char state = 0;  ///< 'S': it sleeps until something happens
 };
 
-/// The signal sets of the process's first thread; empty where there is no such process.
+/// The signal sets and the state of the process's first thread; empty where there is no such
+/// process.
 SignalSets signal_sets_of(pid_t process) {
   char name[64], line[256];
   std::snprintf(name, sizeof name, "/proc/%d/status", process);
   FILE* file = std::fopen(name, "re");
   SignalSets sets;
   while (file && std::fgets(line, sizeof line, file))
-    if (std::sscanf(line, "SigBlk: %llx", &sets.blocked) != 1 &&
+    if (std::sscanf(line, "State: %c", &sets.state) != 1 &&
+        std::sscanf(line, "SigBlk: %llx", &sets.blocked) != 1 &&
         std::sscanf(line, "SigCgt: %llx", &sets.caught) == 1)
       break;
   if (file) std::fclose(file);
@@ -50,9 +54,25 @@ unsigned long long awaited_by(pid_t process) {
   return waits && ProcessMemory(process).read(address, &set, sizeof set) ? set : 0;
 }
 
+/// True where the process will read or wait for the signal that it has blocked. A shell that forks
+/// blocks all signals for a moment, and would die of this one afterwards: that moment has passed
+/// when the process sleeps, or when it has been looked at a number of times.
+bool blocks_to_wait(pid_t process, int number) {
+  constexpr int kLooks = 20;
+  for (int look = 0; look < kLooks; ++look) {
+    const SignalSets sets = signal_sets_of(process);
+    if (!has(sets.blocked, number)) return false;
+    if (sets.state == 'S') return true;
+    timespec pause = {0, 1'000'000};
+    syscall(SYS_nanosleep, &pause, nullptr);
+  }
+  return true;
+}
+
 bool expects(pid_t process, int number) {
-  const SignalSets sets = signal_sets_of(process);
-  return has(sets.caught | sets.blocked | awaited_by(process), number) && !is_copy(process);
+  if (is_copy(process)) return false;
+  return has(signal_sets_of(process).caught | awaited_by(process), number) ||
+         blocks_to_wait(process, number);
 }
 
 }  // namespace

@@ -382,6 +382,14 @@ TEST(Notices, OnlyAProcessWithAHandlerCatches) {
   EXPECT_EQ(waitpid(without.child, nullptr, WNOHANG), 0) << "the signal would have ended it";
 }
 
+// Each command of the shell is a fork, around which bash blocks all signals.
+TEST(Notices, AShellThatForksIsNotTakenForOneThatWaits) {
+  Shell shell("echo ready; while :; do /bin/true; done");
+  EXPECT_EQ(shell.line(), "ready");
+  for (int i = 0; i < 200; ++i) send_to_those_that_expect_it(shell.child, SIGUSR1);
+  EXPECT_EQ(waitpid(shell.child, nullptr, WNOHANG), 0) << "the signal would have ended it";
+}
+
 TEST(Notices, ACopyOfThisProcessGetsNone) {
   signal(SIGUSR1, [](int) { _exit(5); });
   const pid_t child = start_child(-1);
