@@ -1,0 +1,139 @@
+#!/usr/bin/env bash
+# Makes one tarball that runs on any x86-64 or aarch64 Linux whose glibc is not older than its name says, wherever it is unpacked.
+#   packaging/portable.sh BUILD_FOLDER FOLDER      writes FOLDER/finegrain-mpi-VERSION-linux-PROCESSOR-glibcVERSION.tar.gz
+# It is an ordinary installation, with these folders inside:
+#   lib/fgmpi/host       the MPICH that is hosted: its library, headers, Fortran modules and hydra
+#   lib/fgmpi/libraries  the libraries that it and this library need, but for those of glibc and of the compiler
+#   share/doc/fgmpi      README, which says what a system needs, and the licence of each file that is not the project's
+# Left out are fgmpi-python and the plugins of GCC, which fit only the Python and the GCC with which they were built.
+set -eu
+build=$(cd "$1" && pwd) to=$(cd "$2" && pwd)
+here=$(cd "$(dirname -- "$0")/.." && pwd)
+fail() { echo "scripts/package: $*" >&2; exit 1; }
+for program in patchelf objdump dpkg-query; do
+  command -v $program > /dev/null ||
+    fail "--portable needs $program: install patchelf and binutils, on Debian, whose packages say the licences"
+done
+cached() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"; }
+system_library() { ldconfig -p | sed -n "s/^\t$1 .*=> //p" | head -n 1; }
+version=$(cached CMAKE_PROJECT_VERSION)
+hydra=$(command -v mpiexec.hydra) || fail "mpiexec.hydra is not in PATH: install mpich"
+hydra=$(dirname "$(readlink -f "$hydra")")
+# Libraries that processes load when they need them: no file names them.
+loaded="$(system_library libfabric.so.1) $(system_library libsodium.so.23)"
+[ "$(wc -w <<< "$loaded")" = 2 ] || fail "libfabric.so.1 or libsodium.so.23 is missing: run scripts/setup"
+
+work=$(mktemp -d "$to/portable.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+top=$work/finegrain-mpi-$version
+host=$top/lib/fgmpi/host libraries=$top/lib/fgmpi/libraries documents=$top/share/doc/fgmpi
+cmake --install "$build" --strip --prefix "$top" > "$work/install.log" || fail "$(tail -n 5 "$work/install.log")"
+strip --strip-debug "$top"/lib/*.a
+rm -f "$top/bin/fgmpi-python" "$top"/lib/fgmpi/fgmpi_{hoist,check}.so
+mkdir -p "$host"/{bin,include,lib} "$libraries" "$documents/licences"
+
+# ---- What is copied, each file with the place that it is from ---------------------------------------------------------
+copy() { # copy FILE TO: notes the file in the list from which licences are found
+  cp -L --preserve=mode,timestamps "$1" "$2"
+  if [ -d "$2" ]; then set -- "$1" "$2/$(basename "$1")"; fi
+  printf '%s\t%s\n' "${2#"$top"/}" "$1" >> "$work/copied"
+}
+for program in mpiexec.hydra hydra_pmi_proxy hydra_nameserver; do copy "$hydra/$program" "$host/bin"; done
+for file in "$(cached FGMPI_HOST_INCLUDE)"/*; do copy "$file" "$host/include"; done
+copy "$(cached FGMPI_HOST_LIBRARY)" "$host/lib/libmpich.so.12"
+for language in FORTRAN CXX; do
+  library=$(cached FGMPI_HOST_${language}_LIBRARY)
+  [ -f "$library" ] || continue
+  soname=$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')
+  copy "$library" "$top/lib/$soname"
+  ln -s "$soname" "$top/lib/${soname%.so.*}.so"
+done
+mapfile -t binaries < <(find "$top/bin" "$top/lib" -type f \( -perm /111 -o -name '*.so*' \) \
+  -exec sh -c 'objdump -p "$1" > /dev/null 2>&1' sh {} \; -print)
+# What every system has: glibc, and the libraries of the compiler by which a program is built.
+base='^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util|stdc\+\+|gcc_s|gfortran|quadmath|mpich|mpi))\.so'
+ldd "${binaries[@]}" $loaded | sed -n 's/^\t[^ ]* => \(\/[^ ]*\) .*/\1/p' | sort -u > "$work/needed"
+for library in $loaded $(cat "$work/needed"); do
+  name=$(basename "$library")
+  [[ $name =~ $base || -e $libraries/$name ]] || copy "$library" "$libraries/$name"
+done
+
+# ---- Places inside, relative to each file ------------------------------------------------------------------------------
+relative() { realpath --relative-to="$(dirname "$1")" "$2"; }
+for file in "${binaries[@]}" "$libraries"/*; do
+  path='$ORIGIN/'$(relative "$file" "$libraries")
+  case $file in
+    "$libraries"/*) path='$ORIGIN' ;;
+    "$top"/lib/libmpichfort.* | "$top"/lib/libmpifort.* | "$top"/lib/libmpi*cxx.*) path='$ORIGIN' ;;
+  esac
+  patchelf --set-rpath "$path" "$file"
+done
+inside() { # inside FILE PREFIX: names the host's files by the variable in which the file has the prefix
+  fortran=$(cached FGMPI_HOST_FORTRAN_LIBRARY) cxx=$(cached FGMPI_HOST_CXX_LIBRARY)
+  name() { basename "$1" | sed 's/^lib//; s/\.so.*//'; }
+  sed -i -e "s|$(cached FGMPI_HOST_INCLUDE)|$2/lib/fgmpi/host/include|g" -e "s|\"$cxx\"|\"$2/lib/lib$(name "$cxx").so\"|g" \
+    -e "s|$fortran|-l$(name "$fortran")|g" -e "s|$cxx|-l$(name "$cxx")|g" "$1"
+}
+inside "$top/lib/fgmpi/wrapper.sh" '$prefix'
+inside "$top/lib/pkgconfig/fgmpi.pc" '${prefix}'
+inside "$top/lib/cmake/Finegrain/FinegrainConfig.cmake" '${Finegrain_PREFIX}'
+
+: > "$work/versions"
+# ---- Licences -----------------------------------------------------------------------------------------------------------
+cp "$here/LICENSE" "$documents"
+cp "$here/packaging/debian/copyright" "$documents/copyright"
+# dpkg may know a file by its path before /lib became a link to /usr/lib.
+cut -f2 "$work/copied" | xargs readlink -f | sed 'p;s|^/usr||' | xargs dpkg-query -S > "$work/owners" 2> /dev/null || true
+while IFS=$'\t' read -r copied from; do
+  real=$(readlink -f "$from")
+  package=$(grep -m 1 -E ": (/usr)?${real#/usr}\$" "$work/owners" | sed 's/[,:].*//')
+  [ -n "$package" ] || fail "$from belongs to no Debian package: its licence is not known"
+  copyright=/usr/share/doc/$package/copyright
+  [ -s "$copyright" ] || fail "$copyright, the licence of $from, is missing"
+  cp -L "$copyright" "$documents/licences/$package"
+  printf '%s\t%s\n' "$copied" "$(grep -m 1 "^$package"$'\t' "$work/versions" ||
+    dpkg-query -W -f '${Package}\t${Version}\t${source:Package} ${source:Version}\n' "$package" | head -n 1 | tee -a "$work/versions")"
+done < "$work/copied" > "$work/licences"
+{
+  echo "The files below are Debian's, unchanged but for the place where they look for other libraries. The file of the package's"
+  echo "name in this folder has their copyright and licence; common-licenses has the licences that it refers to. Debian has the"
+  echo "sources, by the name and version in the last column."
+  echo
+  sort "$work/licences" | column -t -s $'\t' -N file,package,version,source
+} > "$documents/licences/README"
+mkdir "$documents/licences/common-licenses"
+grep -rhoE '/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9]' "$documents" | sort -u | while IFS= read -r licence; do
+  [ ! -f "$licence" ] || cp -L "$licence" "$documents/licences/common-licenses"
+done
+
+# ---- What a system must have --------------------------------------------------------------------------------------------
+highest() { # highest NAME: the newest version of the names NAME_VERSION that any file wants
+  objdump -T "${binaries[@]}" "$libraries"/* 2> /dev/null | grep -F '*UND*' | grep -oE "\b$1_[0-9.]+" | cut -d_ -f2 | sort -Vu | tail -n 1
+}
+glibc=$(highest GLIBC) cxx=$(highest GLIBCXX)
+modules=$(zcat "$host/include/mpi.mod" 2> /dev/null | sed -n "1s/.*version '\([0-9]*\)'.*/\1/p")
+cat > "$documents/README" << README
+Finegrain MPI $version for Linux on $(uname -m)
+
+Unpack it anywhere; bin/mpicc and bin/mpiexec find the rest from their own place, also in a folder with spaces and after a move.
+
+A system needs
+  glibc $glibc or later
+  libstdc++.so.6 with GLIBCXX_$cxx or later (GCC 11's), libgcc_s.so.1
+A program in Fortran needs the libgfortran.so.5 of its compiler. The modules mpi and mpi_f08 are gfortran's, of version
+${modules:-unknown} (GCC 8 to 16 read 15); another compiler can include mpif.h.
+
+lib/fgmpi/host has the hosted MPICH and its hydra, lib/fgmpi/libraries what these and Finegrain MPI need. FGMPI_HOST_MPI and
+FGMPI_HYDRA name others. To use a cluster's own libfabric, put the folder of its libfabric.so.1 into LD_LIBRARY_PATH; srun
+--mpi=pmix uses the system's libpmix.so.2.
+
+Not inside: fgmpi-python and the plugins of GCC (mpicc -fgmpi-hoist), which fit one Python and one GCC.
+Licences: LICENSE and copyright, and for the files of others licences/README.
+README
+
+# Text files that were configured may name the build; debugging information is stripped.
+traces=$(grep -rlF -e "$build" -e "$here/" "$top" || true)
+[ -z "$traces" ] || fail "these files name a folder of this machine: $traces"
+file=$to/finegrain-mpi-$version-linux-$(uname -m)-glibc$glibc.tar.gz
+tar -C "$work" --owner 0 --group 0 --sort name -czf "$file" "finegrain-mpi-$version"
+echo "$file"
