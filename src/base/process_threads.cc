@@ -23,6 +23,8 @@ namespace {
 /// ranks. A thread for which there is no room counts as the program's, which prevents reports
 /// of deadlocks.
 constexpr int kMost = 256;
+/// A thread's number is found by the thread itself, or by one that asks the kernel for all: the
+/// words need no order.
 std::atomic<int> g_ids[kMost];
 
 bool replace(int before, int after) {

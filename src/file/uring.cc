@@ -91,6 +91,8 @@ void collect_completions() {
   g.mutex.unlock();
 }
 
+/// Sleeps where no call is under way. make_calls() counts a call and then changes reaper_word; this
+/// stores reaper_word and then reads the count, all in one order (seq_cst): one sees the other.
 void* reap(void*) {
   const LibraryThread of_library;
   for (;;) {

@@ -261,7 +261,7 @@ CollectiveRecord* make_collective(FamilyRecord* family, uint16_t call) {
   if (!r) return nullptr;
   r->call = call;
   r->next = family->first_collective;
-  __atomic_store_n(&family->first_collective, part, __ATOMIC_RELEASE);
+  __atomic_store_n(&family->first_collective, part, __ATOMIC_RELEASE);  // for collective_record()
   return r;
 }
 

@@ -155,8 +155,10 @@ void Idle::block(int64_t timeout_ns) {
   if (close_gate) close_gate();
 }
 
+/// The store and the wake-up pair with arming and the load before the sleep (seq_cst): either the
+/// sleeper sees the flag, or the wake-up finds it armed.
 void Idle::interrupt() {
-  interrupted_.store(true);  // before the wake-up: a woken thread tests the flag
+  interrupted_.store(true);
   const uint64_t one = 1;
   if (own_sleep_) own_sleep_->interrupt();
   // A full counter is readable, too.

@@ -39,7 +39,7 @@ void* answer(void*) {
     }
     g.proclet = nullptr;
   }
-  g.gone.store(true, std::memory_order_release);
+  g.gone.store(true, std::memory_order_release);  // pairs with stop_answering_thread()
   return nullptr;
 }
 

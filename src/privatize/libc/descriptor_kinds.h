@@ -25,6 +25,8 @@ enum class DescriptorKind : uint8_t {
 
 namespace detail {
 constexpr int kKnownDescriptors = 65536;
+/// Each byte stands for itself, so it needs no order. A thread that uses a descriptor which another
+/// one has closed or opened has learnt of that by an order of the program's own.
 [[gnu::visibility("hidden")]] extern std::atomic<uint8_t> g_descriptor_kinds[kKnownDescriptors];
 DescriptorKind query_descriptor_kind(int fd);
 }  // namespace detail

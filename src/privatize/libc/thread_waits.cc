@@ -110,6 +110,7 @@ constexpr int kUnderWay = 1, kDone = 2;
 int once(pthread_once_t* control, void (*function)()) {
   if (on_proclet_among_others()) {
     int64_t pause = kFirstPause;
+    // Pairs with the C library's store of kDone; its own pthread_once() reads the word again.
     while ((__atomic_load_n(control, __ATOMIC_ACQUIRE) & (kUnderWay | kDone)) == kUnderWay)
       let_others_run(&pause);
   }

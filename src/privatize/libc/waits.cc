@@ -262,6 +262,8 @@ long futex(uint32_t* word, int operation, uint32_t value) {
   return raw_call(SYS_futex, reinterpret_cast<long>(word), operation | FUTEX_PRIVATE_FLAG, value);
 }
 
+/// What threads do before they arrive is visible to those that leave: each change of `arrived`
+/// passes it on, and the store of `generation` releases it to the loads of those that wait.
 int wait_at(OwnBarrier* b) {
   __atomic_fetch_add(&b->inside, 1, __ATOMIC_ACQ_REL);
   const uint32_t generation = __atomic_load_n(&b->generation, __ATOMIC_ACQUIRE);
@@ -502,7 +504,8 @@ FGMPI_INTERPOSE int pthread_barrier_wait(Barrier* b) noexcept {
 FGMPI_INTERPOSE int pthread_barrier_destroy(Barrier* b) noexcept {
   OwnBarrier* barrier = own(b);
   if (!barrier) return g_pthread_barrier_destroy(b);
-  // Callers that the barrier has released may not have left it yet.
+  // Callers that the barrier has released may not have left it yet. The load pairs with the last
+  // change of `inside` in wait_at().
   while (__atomic_load_n(&barrier->inside, __ATOMIC_ACQUIRE) > 0) sched_yield();
   barrier->mark = 0;
   return 0;

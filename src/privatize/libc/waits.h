@@ -25,6 +25,7 @@ template <class R, class... A>
 class Real<R(A...)> {
  public:
   constexpr explicit Real(const char* name) : name_(name) {}
+  // The address needs no order: the C library's code has been there since the program's start.
   R operator()(A... arguments) {
     auto* function = function_.load(std::memory_order_relaxed);
     if (__builtin_expect(!function, 0)) function = find();

@@ -54,7 +54,9 @@ void wake_in_kernel(WaitingThread* w) {
   detail::g_leaving_has_work = true;
 }
 
-/// Wakes a waiter that has a reason to check its state.
+/// Wakes a waiter that has a reason to check its state. The store and the exchange pair with the
+/// store and the load of sleep_in_kernel_on(), in one order of all four (seq_cst): either the
+/// waiter sees the word, or it is seen asleep.
 void wake_now(WaitingThread* w) {
   w->word.store(1, std::memory_order_seq_cst);
   if (w->asleep.exchange(0, std::memory_order_seq_cst)) wake_in_kernel(w);

@@ -42,6 +42,8 @@ struct WaitingThread {
   bool has_let_go = false;  ///< has released the lock in Hooks::sleep
 };
 
+/// Its atomics are read without the lock as well, by waiting threads that then decide how long to
+/// spin or to sleep. They decide again inside, so that no order is needed.
 struct Turns {
   std::vector<WaitingThread*> waiting;
   WaitingThread* woken = nullptr;  ///< to be woken when the lock has been released
