@@ -31,8 +31,10 @@ inline void light_fence(bool both_registered) {
 void ring(SegmentHeader* header, int pid, int* pipe);
 
 /// Called after a store that the owner of `header` may wait for: rings if the owner is armed. The
-/// fence pairs with that of arm_doorbell(): the owner sees the store, or this load sees the word.
-inline void ring_if_armed(SegmentHeader* header, bool both_registered, int pid, int* pipe) {
+/// fence pairs with that of arm_doorbell(): the owner sees the store, or this load sees the word. A
+/// sender of a message reads `pid` only where it rings.
+inline void ring_if_armed(SegmentHeader* header, bool both_registered, const pid_t& pid,
+                          int* pipe) {
   light_fence(both_registered);
   if (__builtin_expect(header->armed.load(std::memory_order_relaxed) != kAwake, 0))
     ring(header, pid, pipe);
