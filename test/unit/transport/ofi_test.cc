@@ -568,6 +568,19 @@ TEST(Ofi, PlainSocketsAreTakenBeforeLayers) {
   }));
 }
 
+TEST(Ofi, ALayerThatFiProviderNamesIsTaken) {
+  for (const char* wanted : {"tcp;ofi_rxm", "tcp,ofi_rxm"}) {
+    Setting setting("FI_PROVIDER", wanted);
+    expect_all_good(run_job(1, [](Member& m) {
+      auto t = make("ofi");
+      std::string address;
+      REQUIRE(t->open({&m.sink, &m.sink}, &address).ok());
+      REQUIRE(address.find("tcp+ofi_rxm") != std::string::npos);
+      t->close();
+    }));
+  }
+}
+
 void read_a_peers_memory(Member& m) {
   constexpr size_t kBytes = 40'000'001;
   std::string mine(kBytes, '\0'), theirs(kBytes, '\0');
