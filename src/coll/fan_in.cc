@@ -53,11 +53,12 @@ struct Minimum {
   }
 };
 
-/// The fold of the elements (or lines) at `at` bytes behind n addresses.
+/// The fold of the elements (or lines) at `at` bytes behind n addresses. Memory::type is the type
+/// there; as an argument of a template it would lose its alignment of 1.
 template <class F, class V, class Memory, size_t n>
 [[gnu::always_inline]] inline V tree(const char* const* sources, size_t at) {
   if constexpr (n == 1) {
-    return *reinterpret_cast<const Memory*>(sources[0] + at);
+    return *reinterpret_cast<const typename Memory::type*>(sources[0] + at);
   } else {
     return F::apply(tree<F, V, Memory, n / 2>(sources, at),
                     tree<F, V, Memory, n / 2>(sources + n / 2, at));
@@ -74,10 +75,10 @@ template <class T, class F, size_t n>
   size_t bytes = static_cast<size_t>(count) * sizeof(T), lines = bytes & ~(kLine - 1), at = 0;
   for (; at < lines; at += kLine) {
     for (size_t k = 0; k < n; ++k) __builtin_prefetch(sources[k] + at + kAhead);
-    *reinterpret_cast<L*>(out + at) = tree<F, L, L, n>(sources, at);
+    *reinterpret_cast<L*>(out + at) = tree<F, L, VectorLine<T>, n>(sources, at);
   }
   for (; at < bytes; at += sizeof(T))
-    *reinterpret_cast<E*>(out + at) = tree<F, T, E, n>(sources, at);
+    *reinterpret_cast<E*>(out + at) = tree<F, T, UnalignedElement<T>, n>(sources, at);
 }
 
 /// One instance for each kind of registers.
