@@ -276,7 +276,8 @@ bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     ssize_t done = syscall(SYS_write, fd, bytes.data(), bytes.size());
     pollfd writable = {fd, POLLOUT, 0};
-    if (done < 0 && errno == EAGAIN && syscall(SYS_poll, &writable, 1, -1) >= 0) continue;
+    if (done < 0 && errno == EAGAIN && syscall(SYS_ppoll, &writable, 1, nullptr, nullptr, 0) >= 0)
+      continue;
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) return false;
     bytes.remove_prefix(static_cast<size_t>(done));
