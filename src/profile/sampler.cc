@@ -65,7 +65,7 @@ class Sampler {
         sites_(header, header->site_parts, &header->sites),
         slices_(slices_of(header->ranks)) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
-    schedstat_ = move_descriptor_up(open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC));
+    stat_ = move_descriptor_up(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
     pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
     h_->timeline = timeline;
     if (char* at = in_part<char>(header, timeline)) {
@@ -334,9 +334,6 @@ class Sampler {
     for (int i = 0; running_ >= 0 && i < kCallCells; ++i)
       calls += g_process.ranks[running_].calls_made[i].count;
     const MPI_Count switches = MPIX_Tool_counter ? MPIX_Tool_counter("switches") : 0;
-    const uint64_t withheld = withheld_ns();
-    const uint64_t ran = passed_ - std::min(passed_, withheld - withheld_);
-    withheld_ = withheld;
     if (running_ < 0 || running_ != stretch_rank_ || calls != stretch_calls_ ||
         switches != stretch_switches_ || ready == 0) {
       stretch_rank_ = running_;
@@ -345,6 +342,8 @@ class Sampler {
       stretch_ = 0;
       return;
     }
+    // Where the thread only waited for a processor, the rank is not to blame.
+    const uint64_t ran = is_runnable() ? std::min(passed_, cpu_passed_) : passed_;
     stretch_ += ran;
     if (stretch_ > kStretch) h_->starved_ns += ran;
     if (stretch_ <= h_->stretch_ns) return;
@@ -354,16 +353,15 @@ class Sampler {
     h_->stretch_site = program_address(g_process.ranks[running_].site);
   }
 
-  /// Returns for how long the process's first thread, which runs the ranks of most programs, could
-  /// have run but had no processor: the rank is not to blame for that. Never decreases.
-  uint64_t withheld_ns() const {
-    char text[96];
-    const ssize_t n = schedstat_ >= 0 ? pread(schedstat_, text, sizeof text - 1, 0) : -1;
-    if (n <= 0) return withheld_;
+  /// Does the process's first thread, which runs the ranks of most programs, run or wait for a
+  /// processor? Else it is blocked in the kernel.
+  bool is_runnable() const {
+    char text[128];
+    const ssize_t n = stat_ >= 0 ? pread(stat_, text, sizeof text - 1, 0) : -1;
+    if (n <= 0) return true;
     text[n] = '\0';
-    char* end = nullptr;
-    std::strtoull(text, &end, 10);
-    return std::max<uint64_t>(withheld_, std::strtoull(end, nullptr, 10));
+    const char* name_end = std::strrchr(text, ')');  // "PID (NAME) STATE ..."
+    return !name_end || name_end[1] == '\0' || name_end[2] == 'R';
   }
 
   void sample_process(int64_t now) {
@@ -491,7 +489,7 @@ class Sampler {
   uint8_t* rows_ = nullptr;
   uint16_t* memory_ = nullptr;
   int64_t last_ = 0, process_seen_ = 0;
-  int statm_ = -1, schedstat_ = -1, pagemap_ = -1;
+  int statm_ = -1, stat_ = -1, pagemap_ = -1;
   uint32_t rank_memory_[kMemoryRowsInAll] = {}, memory_before_[kMemoryRowsInAll] = {};
   int32_t next_memory_ = 0;
   uint64_t chance_ = 1;
@@ -509,7 +507,6 @@ class Sampler {
   uint64_t passed_ = 0, cpu_passed_ = 0;
   int32_t running_ = -1;  ///< the rank that runs the program's code
   int32_t stretch_rank_ = -1;
-  uint64_t withheld_ = 0;  ///< withheld_ns() at the last look
   uint64_t stretch_calls_ = 0, stretch_ = 0;
   MPI_Count stretch_switches_ = 0;
 };
