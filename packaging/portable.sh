@@ -68,18 +68,12 @@ for file in "${binaries[@]}" "$libraries"/*; do
   esac
   patchelf --set-rpath "$path" "$file"
 done
-inside() { # inside FILE PREFIX: names the host's files by the variable in which the file has the prefix
-  fortran=$(cached FGMPI_HOST_FORTRAN_LIBRARY) cxx=$(cached FGMPI_HOST_CXX_LIBRARY)
-  name() { basename "$1" | sed 's/^lib//; s/\.so.*//'; }
-  sed -i -e "s|$(cached FGMPI_HOST_INCLUDE)|$2/lib/fgmpi/host/include|g" -e "s|\"$cxx\"|\"$2/lib/lib$(name "$cxx").so\"|g" \
-    -e "s|$fortran|-l$(name "$fortran")|g" -e "s|$cxx|-l$(name "$cxx")|g" "$1"
-}
-inside "$top/lib/fgmpi/wrapper.sh" '$prefix'
-inside "$top/lib/pkgconfig/fgmpi.pc" '${prefix}'
-inside "$top/lib/cmake/Finegrain/FinegrainConfig.cmake" '${Finegrain_PREFIX}'
+# The wrappers and the library look inside by themselves; these descriptions name the folder of the headers.
+sed -i "s|$(cached FGMPI_HOST_INCLUDE)|\${prefix}/lib/fgmpi/host/include|" "$top/lib/pkgconfig/fgmpi.pc"
+sed -i "s|$(cached FGMPI_HOST_INCLUDE)|\${Finegrain_PREFIX}/lib/fgmpi/host/include|" "$top/lib/cmake/Finegrain/FinegrainConfig.cmake"
 
-: > "$work/versions"
 # ---- Licences -----------------------------------------------------------------------------------------------------------
+: > "$work/versions"
 cp "$here/LICENSE" "$documents"
 cp "$here/packaging/debian/copyright" "$documents/copyright"
 # dpkg may know a file by its path before /lib became a link to /usr/lib.

@@ -81,6 +81,7 @@ expect "the host library inside" "^host library +$inside/host/lib/libmpich.so.12
 expect "the launcher inside" "^launcher +$inside/host/bin/mpiexec.hydra$" "$bin/fgmpi-info"
 expect "C" "" "$bin/mpicc" hello.c -o hello
 expect "its headers" "lib/fgmpi/host/include" "$bin/mpicc" -show -c hello.c
+expect "the host's C++ bindings" "^-lmpichcxx$" sh -c '"$0" -link_info | tr " " "\n"' "$bin/mpicxx"
 expect "100 ranks" "^rank 99 of 100: 4950$" "$bin/mpiexec" -n 2 -nfg 50 ./hello
 expect "without mpiexec" "^rank 2 of 3: 3$" FGMPI_NFG=3 ./hello
 expect "its libfabric" "^$inside/libraries/libfabric.so.1$" FGMPI_TRANSPORT=ofi "$bin/mpiexec" -n 2 ./hello libfabric
@@ -91,6 +92,9 @@ expect "-track" "^rank 3 of 4: 6$" "$bin/mpiexec" -track "a trace" -n 2 -nfg 2 .
 [ ! -x "$bin/fgmpi-track-dump" ] || expect "fgmpi-track-dump" "^job [0-9a-f]+: 4 ranks$" "$bin/fgmpi-track-dump" "a trace"
 expect "Fortran" "" "$bin/mpifort" hello.f90 -o hello_f
 expect "its ranks" "rank +5$" "$bin/mpiexec" -n 2 -nfg 3 ./hello_f
+sed '1s/.*/#include <mpi.h>/; s/MPI_Init(.*/MPI::Init();/; s/MPI_Comm_rank(.*/rank = MPI::COMM_WORLD.Get_rank();/' hello.c > hello.cc
+expect "C++" "" "$bin/mpicxx" hello.cc -o hello_cc
+expect "its bindings" "^$prefix/lib/libmpichcxx.so.12$" "$bin/mpiexec" -n 2 ./hello_cc libmpichcxx
 expect "no plugin" "fgmpi_hoist.so is missing" sh -c '! "$0" -fgmpi-hoist hello.c -o none' "$bin/mpicc"
 expect "-check without a plugin" "" "$bin/mpicc" -check hello.c -o hello_check
 expect "its job" "^rank 3 of 4: 6$" "$bin/mpiexec" -check -n 2 -nfg 2 ./hello_check
