@@ -672,14 +672,16 @@ TEST(Stacks, SizeFollowsRanksAddressSpaceAndMemory) {
   EXPECT_EQ(default_stack_size(65536, kAll, -1), kMib);
   EXPECT_EQ(default_stack_size(65537, kAll, -1), kMib / 4);
   EXPECT_EQ(default_stack_size(1000000, kAll, -1), kMib / 4);
-  // 5,000 ranks of 1 MiB and a guard each need 5,020 MiB, which may be half of the address space.
-  EXPECT_EQ(default_stack_size(5000, 10040 * kMib, -1), kMib);
-  EXPECT_EQ(default_stack_size(5000, 10039 * kMib, -1), kMib / 2);
+  // 5,000 ranks of 1 MiB and a guard each may need half of the address space.
+  const uint64_t space = 2 * 5000 * (kMib + page_bytes());
+  EXPECT_EQ(default_stack_size(5000, space, -1), kMib);
+  EXPECT_EQ(default_stack_size(5000, space - 1, -1), kMib / 2);
   EXPECT_EQ(default_stack_size(5000, 100 * kMib, -1), kLeastStack);
-  // Two stacks of 1 MiB share a page of page tables: 5,000 need 10,000 KiB, which may be a
-  // twentieth of the memory.
-  EXPECT_EQ(default_stack_size(5000, kAll, 200000 * 1024), kMib);
-  EXPECT_EQ(default_stack_size(5000, kAll, 199999 * 1024), kMib / 2);
+  // With pages of 4 KiB, two stacks of 1 MiB share a page of page tables. 5,000 need 10,000 KiB,
+  // which may be a twentieth of the memory.
+  const auto memory = static_cast<int64_t>(20 * 5000 * (kMib / (machine_page_bytes() / 8)));
+  EXPECT_EQ(default_stack_size(5000, kAll, memory), kMib);
+  EXPECT_EQ(default_stack_size(5000, kAll, memory - 1), kMib / 2);
   EXPECT_EQ(default_stack_size(5000, kAll, 0), kLeastStack);
 }
 
