@@ -60,8 +60,8 @@ bool is_loopback_or_link_local(const fi_info* info) {
 
 /// The provider to use. libfabric lists providers best first, but tcp;ofi_rxm before net. net uses
 /// the same sockets without a layer in between, and so without two system calls a message (11.0
-/// against 6.8 us half a round trip). Later versions of libfabric call net tcp. Who names a layer in
-/// FI_PROVIDER wants it, also where the provider below would do.
+/// against 6.8 us half a round trip). Later versions of libfabric call net tcp. Who names a layer
+/// in FI_PROVIDER wants it, also where the provider below would do.
 const char* best_provider(const fi_info* list) {
   const char* wanted = environment::text(environment::kFabricProvider);
   const bool wants_layer = wanted && std::strstr(wanted, "ofi_rx");
