@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/clock.h"
+#include "base/raw_call.h"
 #include "base/relax_cpu.h"
 #include "base/settings.h"
 #include "base/stand_still.h"
@@ -45,7 +46,10 @@ void wait_for_event(int epoll, int64_t timeout_ns) {
   epoll_event events[8];
   if (has_pwait2) {
     const timespec timeout = to_timespec(timeout_ns);
-    if (epoll_pwait2(epoll, events, 8, &timeout, nullptr) >= 0 || errno == EINTR) return;
+    // The call is made by its number, since glibc has a function for it only from 2.35 on.
+    const long ready = raw_call(SYS_epoll_pwait2, epoll, reinterpret_cast<long>(events), 8,
+                                reinterpret_cast<long>(&timeout));
+    if (ready >= 0 || ready == -EINTR) return;
     has_pwait2 = false;  // also where a container forbids it, whatever it answers
   }
   const int64_t ms = add_time(timeout_ns, 999'999) / 1'000'000;
