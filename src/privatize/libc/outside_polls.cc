@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -27,8 +29,13 @@ constinit Real<int(int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset
     "pselect");
 constinit Real<int(int, epoll_event*, int, int)> g_epoll_wait("epoll_wait");
 constinit Real<int(int, epoll_event*, int, int, const sigset_t*)> g_epoll_pwait("epoll_pwait");
+int epoll_pwait2_by_number(int fd, epoll_event* events, int count, const timespec* timeout,
+                           const sigset_t* mask) {
+  constexpr size_t kMaskBytes = 8;  // of the kernel's sets of signals
+  return static_cast<int>(syscall(SYS_epoll_pwait2, fd, events, count, timeout, mask, kMaskBytes));
+}
 constinit Real<int(int, epoll_event*, int, const timespec*, const sigset_t*)> g_epoll_pwait2(
-    "epoll_pwait2");
+    "epoll_pwait2", epoll_pwait2_by_number);  // glibc has it from 2.35 on
 
 constexpr timespec kNoTime{};
 

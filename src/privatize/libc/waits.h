@@ -18,13 +18,15 @@
 
 namespace fgmpi::privatize {
 
-/// A function of the C library, looked up at its first call.
+/// A function of the C library, looked up at its first call. `otherwise` stands in for one that
+/// older C libraries lack.
 template <class F>
 class Real;
 template <class R, class... A>
 class Real<R(A...)> {
  public:
-  constexpr explicit Real(const char* name) : name_(name) {}
+  constexpr explicit Real(const char* name, R (*otherwise)(A...) = nullptr)
+      : name_(name), otherwise_(otherwise) {}
   // The address needs no order: the C library's code has been there since the program's start.
   R operator()(A... arguments) {
     auto* function = function_.load(std::memory_order_relaxed);
@@ -37,11 +39,13 @@ class Real<R(A...)> {
  private:
   [[gnu::noinline, gnu::cold]] R (*find())(A...) {
     auto* function = next_symbol<R(A...)>(name_);
+    if (!function) function = otherwise_;
     function_.store(function, std::memory_order_relaxed);
     return function;
   }
 
   const char* name_;
+  R (*otherwise_)(A...);
   std::atomic<R (*)(A...)> function_{nullptr};
 };
 

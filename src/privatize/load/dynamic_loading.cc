@@ -58,7 +58,7 @@ bool is_of_program(uintptr_t caller) {
   uint32_t k = 0;
   if (image_of_code(caller, &k)) return true;
   dl_find_object found{};
-  return _dl_find_object(reinterpret_cast<void*>(caller), &found) == 0 && found.dlfo_link_map &&
+  return real::find_object(reinterpret_cast<void*>(caller), &found) == 0 && found.dlfo_link_map &&
          serves_program(found.dlfo_link_map);
 }
 

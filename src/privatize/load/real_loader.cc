@@ -4,6 +4,8 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "base/page.h"
 #include "privatize/processor/machine_code.h"
@@ -58,6 +60,45 @@ FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   return nullptr;
 }
 
+/// What find_object() looks for among the loaded libraries.
+struct ObjectSearch {
+  uintptr_t address;
+  dl_find_object* result;
+};
+
+/// Returns the dynamic linker's description of the library whose dynamic section lies there. The
+/// caller holds the linker's lock.
+link_map* map_of(const void* dynamic) {
+  link_map* map = _r_debug.r_map;
+  while (map && map->l_ld != dynamic) map = map->l_next;
+  return map;
+}
+
+/// Fills in the result and returns 1 where the library holds the address, else returns 0.
+int visit_object(dl_phdr_info* info, size_t, void* data) {
+  const auto& search = *static_cast<const ObjectSearch*>(data);
+  uintptr_t low = UINTPTR_MAX, high = 0;
+  void *unwind_table = nullptr, *dynamic = nullptr;
+  bool holds_address = false;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = info->dlpi_phdr[i];
+    const uintptr_t start = info->dlpi_addr + header.p_vaddr;
+    if (header.p_type == PT_GNU_EH_FRAME) unwind_table = reinterpret_cast<void*>(start);
+    if (header.p_type == PT_DYNAMIC) dynamic = reinterpret_cast<void*>(start);
+    if (header.p_type != PT_LOAD) continue;
+    low = std::min(low, page_down(start, machine_page_bytes()));
+    high = std::max(high, start + header.p_memsz);
+    holds_address |= search.address - start < header.p_memsz;
+  }
+  if (!holds_address) return 0;
+  *search.result = {};
+  search.result->dlfo_map_start = reinterpret_cast<void*>(low);
+  search.result->dlfo_map_end = reinterpret_cast<void*>(high);
+  search.result->dlfo_link_map = map_of(dynamic);
+  search.result->dlfo_eh_frame = unwind_table;
+  return 1;
+}
+
 struct ModuleReturn {
   uintptr_t module;
   machine::ReturnCode code;
@@ -67,9 +108,7 @@ struct ModuleReturn {
 machine::ReturnCode return_in(const void* address) {
   static thread_local ModuleReturn last{};
   dl_find_object found{};
-  using Find = int(void*, dl_find_object*);
-  static auto* find_object = reinterpret_cast<Find*>(find("_dl_find_object"));
-  if (!find_object || find_object(const_cast<void*>(address), &found) != 0) return {};
+  if (find_object(const_cast<void*>(address), &found) != 0) return {};
   if (last.module == reinterpret_cast<uintptr_t>(found.dlfo_map_start)) return last.code;
   // The page of the address is certainly mapped: search it from the address on, then before it.
   const size_t page = machine_page_bytes();
@@ -94,6 +133,17 @@ void* call_from(void* function, const void* caller, void* a, void* b, void* c) {
   const machine::ReturnCode code = caller ? return_in(caller) : machine::ReturnCode();
   if (code.at) return machine::call_returning_at(code, function, a, b, c);
   return reinterpret_cast<Function*>(function)(a, b, c);
+}
+
+int find_object(void* address, dl_find_object* result) {
+  static auto* const c_library =
+      reinterpret_cast<int (*)(void*, dl_find_object*)>(find("_dl_find_object"));
+  if (c_library) return c_library(address, result);
+  using Visit = int(dl_phdr_info*, size_t, void*);
+  static auto* const iterate =
+      reinterpret_cast<int (*)(Visit*, void*)>(function("dl_iterate_phdr"));
+  ObjectSearch search{reinterpret_cast<uintptr_t>(address), result};
+  return iterate(visit_object, &search) == 1 ? 0 : -1;
 }
 
 // The dynamic linker calls an empty function so that debuggers can set a breakpoint there.

@@ -8,10 +8,24 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <dlfcn.h>
 #include <link.h>
 
 #include <cstddef>
 #include <cstdint>
+
+#ifndef DLFO_STRUCT_HAS_EH_DBASE
+/// The C library declares this structure, and _dl_find_object(), since glibc 2.35. The unwinder
+/// reads it, so its layout is the same everywhere.
+struct dl_find_object {
+  unsigned long long dlfo_flags;
+  void* dlfo_map_start;
+  void* dlfo_map_end;
+  link_map* dlfo_link_map;
+  void* dlfo_eh_frame;
+  unsigned long long reserved[7];
+};
+#endif
 
 namespace fgmpi::privatize::real {
 
@@ -26,6 +40,11 @@ void* function(const char* name);
 /// Calls function(a, b, c) as if from the module that holds `caller`, an address that the dynamic
 /// linker knows.
 void* call_from(void* function, const void* caller, void* a, void* b, void* c);
+
+/// Finds the loaded library that holds the address, as _dl_find_object() of the C library does;
+/// where there is none (glibc before 2.35), by visiting all libraries. Returns 0, or -1 where no
+/// library does.
+int find_object(void* address, dl_find_object* result);
 
 /// Makes the dynamic linker call `hook` at each change of the list of loaded libraries, also
 /// between the loading of a library and its relocation and constructors. Returns false where the
