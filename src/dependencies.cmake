@@ -1,9 +1,9 @@
 # Every package that the build uses is looked for here. Where one is missing, the message names it as Debian (apt), Fedora and
 # RHEL (dnf) and Spack call it. FGMPI_WITHOUT is a list of optional parts that are left out on purpose.
-set(FGMPI_WITHOUT "" CACHE STRING "optional parts to leave out: OTF2, URING, D3, PMIX")
+set(FGMPI_WITHOUT "" CACHE STRING "optional parts to leave out: OTF2, URING, D3, and others of the table that CMake prints")
 
 # fgmpi_dependency(NAME GIVES text APT package DNF package SPACK package [LIBRARY name...] [HEADER file] [HINTS folder...]
-# [OPTIONAL]) sets FGMPI_NAME to the library, FGMPI_NAME_INCLUDE to the header's folder and FGMPI_HAVE_NAME to 1 or 0.
+# [OPTIONAL]) sets FGMPI_NAME_LINK to the library and FGMPI_NAME_INCLUDE to the header's folder. An optional one is a part.
 function(fgmpi_dependency name)
   cmake_parse_arguments(ARG OPTIONAL "GIVES;APT;DNF;SPACK;HEADER" "LIBRARY;HINTS" ${ARGN})
   set(missing)
@@ -30,38 +30,77 @@ function(fgmpi_dependency name)
       endif()
     endif()
   endif()
-  set(have 1)
-  if(missing)
-    set(have 0)
+  set(link)
+  if(ARG_LIBRARY AND NOT missing)
+    set(link ${FGMPI_${name}})
   endif()
-  set(FGMPI_HAVE_${name} ${have} PARENT_SCOPE)
+  set(FGMPI_${name}_LINK ${link} PARENT_SCOPE)
   if(ARG_OPTIONAL)
     fgmpi_part(${name} "${ARG_GIVES}" "${missing}")
   endif()
 endfunction()
 
-# fgmpi_part(NAME GIVES WHY): records an optional part, which is missing unless WHY is empty.
+# fgmpi_part(NAME GIVES WHY): records an optional part, which is missing unless WHY is empty; sets FGMPI_HAVE_NAME, everywhere.
 function(fgmpi_part name gives why)
+  set(have 1)
+  if(why)
+    set(have 0)
+  endif()
+  set(FGMPI_HAVE_${name} ${have} CACHE INTERNAL "")
   set_property(GLOBAL APPEND PROPERTY FGMPI_PARTS "${name}|${gives}|${why}")
 endfunction()
 
-# Prints which optional parts are on and off, and writes them to build_parts.def for fgmpi-info.
+# fgmpi_leave_out(VARIABLE NAME SOURCES file... INSTEAD file...): adds to VARIABLE the sources that the build leaves out: where the
+# part NAME is on, the ones that stand in for it, else those that need it. fgmpi_module(... LEAVE_OUT) takes the list.
+function(fgmpi_leave_out variable name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;INSTEAD" ${ARGN})
+  if(FGMPI_HAVE_${name})
+    list(APPEND ${variable} ${ARG_INSTEAD})
+  else()
+    list(APPEND ${variable} ${ARG_SOURCES})
+  endif()
+  set(${variable} ${${variable}} PARENT_SCOPE)
+endfunction()
+
+# fgmpi_tests_without(NAME TESTS...): records tests that a build without the part NAME does not have.
+function(fgmpi_tests_without name)
+  set_property(GLOBAL APPEND PROPERTY FGMPI_TESTS_WITHOUT_${name} ${ARGN})
+endfunction()
+
+# Prints which optional parts are on and off, and which tests are left out with them; writes build_parts.def for fgmpi-info.
 function(fgmpi_report_parts)
   get_property(parts GLOBAL PROPERTY FGMPI_PARTS)
   set(rows)
+  set(names)
+  string(REGEX MATCH "[0-9][0-9a-z.]*" mpich "${host_version}")
+  message(STATUS "Needed and found: MPICH ${mpich}, Python ${Python3_VERSION} for sources that it writes, Boost.Context, bzip2")
+  message(STATUS "Optional parts:")
   foreach(part ${parts})
     string(REGEX MATCH "^(.*)[|](.*)[|](.*)$" part "${part}")
     set(name "${CMAKE_MATCH_1}")
     set(gives "${CMAKE_MATCH_2}")
     set(why "${CMAKE_MATCH_3}")
+    list(APPEND names ${name})
     if(why)
       set(have 0)
-      message(STATUS "off  ${name}: ${gives}; ${why}")
+      message(STATUS "  off  ${name}: ${gives}; ${why}")
+      get_property(tests GLOBAL PROPERTY FGMPI_TESTS_WITHOUT_${name})
+      list(REMOVE_DUPLICATES tests)
+      list(JOIN tests ", " tests)
+      if(tests)
+        message(STATUS "         tests left out or skipped: ${tests}")
+      endif()
     else()
       set(have 1)
-      message(STATUS "on   ${name}: ${gives}")
+      message(STATUS "  on   ${name}: ${gives}")
     endif()
     string(APPEND rows "FGMPI_BUILD_PART(\"${name}\", ${have}, \"${gives}\", \"${why}\")\n")
+  endforeach()
+  foreach(name ${FGMPI_WITHOUT})
+    if(NOT name IN_LIST names)
+      list(JOIN names ", " allowed)
+      message(FATAL_ERROR "FGMPI_WITHOUT names ${name}; allowed are ${allowed}")
+    endif()
   endforeach()
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/build_parts.def CONTENT "${rows}" @ONLY)
 endfunction()
@@ -103,7 +142,10 @@ foreach(part INCLUDE LIBRARY FORTRAN_LIBRARY CXX_LIBRARY)
   endif()
 endforeach()
 
-find_package(Python3 REQUIRED COMPONENTS Interpreter)  # for the generators
+find_package(Python3 COMPONENTS Interpreter)  # for the generators
+if(NOT Python3_Interpreter_FOUND)
+  message(FATAL_ERROR "Finegrain MPI needs Python 3, which writes sources: install python3 (apt, dnf) or python (Spack)")
+endif()
 find_package(Threads REQUIRED)
 find_package(BZip2)
 if(NOT BZip2_FOUND)
@@ -111,16 +153,16 @@ if(NOT BZip2_FOUND)
 endif()
 fgmpi_dependency(BOOST_CONTEXT GIVES "switches between ranks" LIBRARY boost_context HEADER boost/context/detail/fcontext.hpp
                  APT libboost-context-dev DNF boost-devel SPACK "boost +context")
-fgmpi_dependency(HWLOC GIVES "the objects of the machine" LIBRARY hwloc HEADER hwloc.h
+fgmpi_dependency(HWLOC GIVES "all objects of the machine by their names, also in MPI_Comm_split_type" LIBRARY hwloc HEADER hwloc.h
                  APT libhwloc-dev DNF hwloc-devel SPACK hwloc)
-fgmpi_dependency(BUDDY GIVES "groups as decision diagrams" LIBRARY bdd HEADER bdd.h
+fgmpi_dependency(BUDDY GIVES "groups stored as decision diagrams (bdd)" LIBRARY bdd HEADER bdd.h
                  APT libbdd-dev DNF buddy-devel SPACK "buddy (from source)")
-fgmpi_dependency(ROARING GIVES "groups as compressed bitmaps" LIBRARY roaring HEADER roaring/roaring.h
+fgmpi_dependency(ROARING GIVES "groups stored as Roaring bitmaps (roaring)" LIBRARY roaring HEADER roaring/roaring.h
                  APT libroaring-dev DNF roaring-devel SPACK "CRoaring (from source)")
 # Only the headers of libraries that processes load at run time, when they need them.
-fgmpi_dependency(LIBFABRIC GIVES "messages between hosts" HEADER rdma/fabric.h
+fgmpi_dependency(LIBFABRIC GIVES "the transport ofi: jobs on several hosts" HEADER rdma/fabric.h
                  APT libfabric-dev DNF libfabric-devel SPACK libfabric)
-fgmpi_dependency(SODIUM GIVES "the tags of multicast datagrams" HEADER sodium/crypto_shorthash.h
+fgmpi_dependency(SODIUM GIVES "multicast between hosts (FGMPI_MULTICAST), whose datagrams it signs" HEADER sodium/crypto_shorthash.h
                  APT libsodium-dev DNF libsodium-devel SPACK libsodium)
 fgmpi_dependency(PMIX OPTIONAL GIVES "start by PMIx (srun --mpi=pmix)" HEADER pmix.h
                  HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/pmix2/include

@@ -2,13 +2,9 @@
 
 #include "bootstrap/pmix.h"
 
-#include <mpi.h>
-
-#include "base/environment.h"
-
-#ifdef FGMPI_HAVE_PMIX
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <mpi.h>
 #include <pmix.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -24,33 +20,18 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/deep_bound.h"
+#include "base/environment.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
 #include "bootstrap/line_channel.h"
 #include "bootstrap/pmi_common.h"
-#endif
 
 namespace fgmpi::bootstrap {
-
-bool pmix_offered() {
-  return environment::text(environment::kPmixNamespace) &&
-         environment::text(environment::kPmixRank);
-}
-
-#ifndef FGMPI_HAVE_PMIX
-
-Status open_pmix(std::unique_ptr<Bootstrap>*) {
-  return error(MPI_ERR_OTHER,
-               "the launcher offers PMIx, for which this library was not built: use another "
-               "(srun --mpi=pmi2, or mpiexec), or FGMPI_SINGLETON=yes for a job of one process");
-}
-
-#else
 
 namespace {
 
 constexpr const char* kLibrary = "libpmix.so.2";
-constexpr size_t kMaxKey = 63, kMaxValue = 4095;
+constexpr size_t kMostPmixKey = 63, kMostPmixValue = 4095;
 
 /// The functions of the library.
 struct Functions {
@@ -125,7 +106,7 @@ class Pmix : public Bootstrap {
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value, int from) override;
-  size_t max_value() const override { return kMaxValue; }
+  size_t max_value() const override { return kMostPmixValue; }
   Status finalize() override;
   [[noreturn]] void abort(int exit_code, const std::string& message) override;
 
@@ -236,7 +217,7 @@ std::vector<int> Pmix::node_of() {
 }
 
 Status Pmix::put(const std::string& key, const std::string& value) {
-  FGMPI_TRY(check_pair(key, kMaxKey, value, kMaxValue));
+  FGMPI_TRY(check_pair(key, kMostPmixKey, value, kMostPmixValue));
   pmix_value_t text{};
   text.type = PMIX_STRING;
   text.data.string = const_cast<char*>(value.c_str());
@@ -320,7 +301,5 @@ Status open_pmix(std::unique_ptr<Bootstrap>* out) {
   *out = std::move(client);
   return {};
 }
-
-#endif
 
 }  // namespace fgmpi::bootstrap

@@ -8,20 +8,6 @@
 // A chain is linked: the kernel makes its calls one after the other and cancels those behind one
 // that fails or moves less than it was asked for, as make_calls_here() does.
 
-#if !FGMPI_HAVE_URING
-
-#include "file/engine.h"
-
-namespace fgmpi::file::uring {
-
-// This build has no liburing: engine.cc takes threads.
-bool available() { return false; }
-size_t make_calls(SystemCall* calls, size_t count) { return make_calls_here(calls, count); }
-
-}  // namespace fgmpi::file::uring
-
-#else
-
 #include <fcntl.h>
 #include <liburing.h>
 #include <pthread.h>
@@ -193,5 +179,3 @@ size_t make_calls(SystemCall* calls, size_t count) {
 }
 
 }  // namespace fgmpi::file::uring
-
-#endif

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # A disk that fails in the middle, a file system that is full, one without locks.
+# Needs URING: parts of it are about io_uring.
 # usage: faults.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Files in the report of leaks, and in the message of an error that ends the job; ranks run while another one's write waits.
+# Needs URING: parts of it are about io_uring.
 # usage: reports.sh BIN PROGRAMS
 set -u
 bin=$1 programs=$2

@@ -1,4 +1,5 @@
 # Jobs whose processes are started by a launcher that offers PMIx: Open MPI's mpirun.
+# Needs PMIX: the library must offer it.
 set -u
 bin=$1 programs=$2
 out=$programs/pmix.out
