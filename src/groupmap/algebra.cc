@@ -4,11 +4,8 @@
 
 #include <algorithm>
 
-#include "groupmap/bdd_map.h"
-#include "groupmap/bitmap.h"
-#include "groupmap/codec.h"
+#include "groupmap/bits.h"
 #include "groupmap/progression.h"
-#include "groupmap/roaring_map.h"
 
 namespace fgmpi::groupmap {
 namespace {
@@ -143,90 +140,11 @@ Status combine_pieces(const Progressions& a, const Progressions& b, SetOperation
   return build_progressions(both, strategy, out);
 }
 
-// ---- two groups in the same encoding; each function returns the combined set in ascending order
-
-MapRef combine_roaring(const RoaringMap& a, const RoaringMap& b, SetOperation operation) {
-  switch (operation) {
-    case SetOperation::kUnion:
-      return MapRef(new RoaringMap(roaring_bitmap_or(a.set(), b.set())));
-    case SetOperation::kIntersection:
-      return MapRef(new RoaringMap(roaring_bitmap_and(a.set(), b.set())));
-    case SetOperation::kDifference:
-      break;
-  }
-  return MapRef(new RoaringMap(roaring_bitmap_andnot(a.set(), b.set())));
-}
-
-/// Returns false where BuDDy fails: at its limits of nodes and paths, or because it is in use.
-bool combine_bdds(const BddMap& a, const BddMap& b, SetOperation operation, MapRef* out) {
-  // Paths over fewer bits are also paths over more bits, with zeros in front.
-  int bits = std::max(a.bits(), b.bits());
-  std::vector<Cube> cubes;
-  if (!bdd_combine(a.cubes(), b.cubes(), bits, operation, kMaxBddPaths, &cubes)) return false;
-  *out = cubes.empty() ? MapRef() : MapRef(new BddMap(cubes, bits));
-  return true;
-}
-
-/// REQUIRES: both maps have the same step, and their smallest members differ by a multiple of it.
-MapRef combine_bitmaps(const BitmapMap& a, const BitmapMap& b, SetOperation operation) {
-  int64_t step = a.step();
-  int64_t least = std::min(a.least(), b.least());
-  auto shift = [&](const BitmapMap& map) {
-    return static_cast<uint64_t>((map.least() - least) / step);
-  };
-  uint64_t bits = std::max(shift(a) + a.bits().size(), shift(b) + b.bits().size());
-  auto spread = [&](const BitmapMap& map) {
-    std::vector<uint64_t> words(words_for(bits));
-    std::span<const uint64_t> from = map.bits().words();
-    for (size_t k = 0; k < from.size(); ++k) {
-      uint64_t left = std::min<uint64_t>(64, map.bits().size() - k * 64);
-      put_bits(words.data(), shift(map) + k * 64, static_cast<int>(left), from[k]);
-    }
-    return words;
-  };
-  std::vector<uint64_t> words = spread(a), other = spread(b);
-  for (size_t k = 0; k < words.size(); ++k) {
-    switch (operation) {
-      case SetOperation::kUnion:
-        words[k] |= other[k];
-        break;
-      case SetOperation::kIntersection:
-        words[k] &= other[k];
-        break;
-      case SetOperation::kDifference:
-        words[k] &= ~other[k];
-        break;
-    }
-  }
-  return MapRef(new BitmapMap(std::move(words), bits, static_cast<int32_t>(least),
-                              static_cast<uint32_t>(step)));
-}
-
-/// Combines two groups that are both stored as roaring, bitmap or bdd. Returns false for any other
-/// pair, for bitmaps whose bits do not align or lie far apart, and where combine_bdds() does.
+/// Combines two groups in the same encoding, where that can do it. The result ascends.
 bool combine_alike(const MapRef& a, const MapRef& b, SetOperation operation, MapRef* out) {
   if (a.size() == 0 || b.size() == 0 || a.encoding() != b.encoding()) return false;
-  switch (a.encoding()) {
-    case Encoding::roaring:
-      *out = combine_roaring(*static_cast<const RoaringMap*>(a.stored()),
-                             *static_cast<const RoaringMap*>(b.stored()), operation);
-      return true;
-    case Encoding::bitmap: {
-      const BitmapMap& x = *static_cast<const BitmapMap*>(a.stored());
-      const BitmapMap& y = *static_cast<const BitmapMap*>(b.stored());
-      if (x.step() != y.step() || (int64_t{x.least()} - y.least()) % x.step() != 0) return false;
-      // If the bitmaps lie far apart, the bits between them would be many times the members.
-      int64_t span = std::abs(int64_t{x.least()} - y.least()) / x.step();
-      if (span > 64 * (int64_t{a.size()} + b.size())) return false;
-      *out = combine_bitmaps(x, y, operation);
-      return true;
-    }
-    case Encoding::bdd:
-      return combine_bdds(*static_cast<const BddMap*>(a.stored()),
-                          *static_cast<const BddMap*>(b.stored()), operation, out);
-    default:
-      return false;
-  }
+  if (!a.stored() || !b.stored()) return false;
+  return a.stored()->combine(*b.stored(), operation, out);
 }
 
 }  // namespace

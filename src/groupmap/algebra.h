@@ -18,7 +18,6 @@
 #include <cstdint>
 #include <span>
 
-#include "groupmap/buddy.h"
 #include "groupmap/groupmap.h"
 
 namespace fgmpi::groupmap {

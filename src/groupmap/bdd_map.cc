@@ -231,6 +231,16 @@ void BddMap::write(ByteWriter& out) const {
   free_.write(out);
 }
 
+bool BddMap::combine(const GroupMap& other, SetOperation operation, MapRef* out) const {
+  const auto& second = static_cast<const BddMap&>(other);
+  // Paths over fewer bits are also paths over more bits, with zeros in front.
+  const int bits = std::max(bits_, second.bits_);
+  std::vector<Cube> combined;
+  if (!bdd_combine(cubes(), second.cubes(), bits, operation, kMaxBddPaths, &combined)) return false;
+  *out = combined.empty() ? MapRef() : MapRef(new BddMap(combined, bits));
+  return true;
+}
+
 std::vector<Cube> BddMap::cubes() const {
   std::vector<Cube> cubes(fixed_.size());
   for (uint32_t k = 0; k < fixed_.size(); ++k) cubes[k] = cube(k);

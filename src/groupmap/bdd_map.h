@@ -21,8 +21,9 @@ class BddMap final : public GroupMap {
   size_t bytes() const override;
   bool validate(std::string* reason) const override;
   void write(ByteWriter& out) const override;
+  /// False where BuDDy fails: at its limits of nodes and paths, or because it is in use.
+  bool combine(const GroupMap& other, SetOperation operation, MapRef* out) const override;
 
-  int bits() const { return bits_; }
   std::vector<Cube> cubes() const;
   /// True if the cubes are the paths of a diagram, in the order of a walk that visits 0 before 1:
   /// any two neighbours differ first at a bit that is 0 in the first and 1 in the second. Then all

@@ -110,6 +110,49 @@ void BitmapMap::write(ByteWriter& out) const {
   out.words(bits_.words());
 }
 
+/// The number of bits from the one of rank `least` on, where that is below the map's least.
+uint64_t BitmapMap::bits_from(int32_t least) const {
+  return static_cast<uint64_t>((least_ - least) / static_cast<int64_t>(step_)) + bits_.size();
+}
+
+/// The words of a bitmap of so many bits that begins at rank `least`.
+std::vector<uint64_t> BitmapMap::spread(int32_t least, uint64_t bits) const {
+  std::vector<uint64_t> words(words_for(bits));
+  const uint64_t shift = bits_from(least) - bits_.size();
+  std::span<const uint64_t> from = bits_.words();
+  for (size_t k = 0; k < from.size(); ++k) {
+    uint64_t left = std::min<uint64_t>(64, bits_.size() - k * 64);
+    put_bits(words.data(), shift + k * 64, static_cast<int>(left), from[k]);
+  }
+  return words;
+}
+
+bool BitmapMap::combine(const GroupMap& other, SetOperation operation, MapRef* out) const {
+  const auto& second = static_cast<const BitmapMap&>(other);
+  const int64_t apart = int64_t{least_} - second.least_;
+  if (step_ != second.step_ || apart % step_ != 0) return false;
+  // If the bitmaps lie far apart, the bits between them would be many times the members.
+  if (std::abs(apart) / step_ > 64 * (int64_t{size()} + second.size())) return false;
+  const int32_t least = std::min(least_, second.least_);
+  const uint64_t bits = std::max(bits_from(least), second.bits_from(least));
+  std::vector<uint64_t> words = spread(least, bits), others = second.spread(least, bits);
+  for (size_t k = 0; k < words.size(); ++k) {
+    switch (operation) {
+      case SetOperation::kUnion:
+        words[k] |= others[k];
+        break;
+      case SetOperation::kIntersection:
+        words[k] &= others[k];
+        break;
+      case SetOperation::kDifference:
+        words[k] &= ~others[k];
+        break;
+    }
+  }
+  *out = MapRef(new BitmapMap(std::move(words), bits, least, step_));
+  return true;
+}
+
 extern const EncodingInfo encoding_bitmap = {Encoding::bitmap, "bitmap",   estimate_bitmap, false,
                                              build_bitmap,     read_bitmap};
 

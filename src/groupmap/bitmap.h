@@ -16,13 +16,13 @@ class BitmapMap final : public GroupMap {
   size_t bytes() const override;
   bool validate(std::string* reason) const override;
   void write(ByteWriter& out) const override;
-
-  const RankBits& bits() const { return bits_; }
-  int32_t least() const { return least_; }
-  uint32_t step() const { return step_; }
+  /// False where the bits of the two maps do not align, or lie far apart.
+  bool combine(const GroupMap& other, SetOperation operation, MapRef* out) const override;
 
  private:
   BitmapMap(RankBits bits, int32_t least, uint32_t step);
+  uint64_t bits_from(int32_t least) const;
+  std::vector<uint64_t> spread(int32_t least, uint64_t bits) const;
 
   RankBits bits_;
   FastDivisor divisor_;

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "groupmap/groupmap.h"
+
 namespace fgmpi::groupmap {
 
 /// The ranks that agree with `fixed` in all bits outside `free`. fixed & free == 0.
@@ -19,8 +21,6 @@ struct Cube {
   uint32_t free;
   bool operator==(const Cube&) const = default;
 };
-
-enum class SetOperation { kUnion, kIntersection, kDifference };
 
 /// Working memory: at most this many nodes of 20 bytes (the paper's limit, here 40 MB).
 inline constexpr int kMaxBddNodes = 2 << 20;

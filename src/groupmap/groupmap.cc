@@ -24,6 +24,8 @@ int32_t GroupMap::select_cached(int32_t i, BlockCache&) const { return select(i)
 
 bool GroupMap::pieces(std::vector<Piece>&) const { return false; }
 
+bool GroupMap::combine(const GroupMap&, SetOperation, MapRef*) const { return false; }
+
 std::string GroupMap::describe() const { return encoding_name(encoding_); }
 
 namespace {

@@ -64,6 +64,9 @@ struct Strategy {
 Status parse_strategy(std::string_view text, Strategy* out);
 std::string strategy_name(const Strategy& strategy);
 
+/// A difference has the members of the first group that the second lacks.
+enum class SetOperation { kUnion, kIntersection, kDifference };
+
 class ByteWriter;  // codec.h
 class BlockCache;  // bwt.h
 class MapRef;
@@ -101,6 +104,9 @@ class GroupMap {
   virtual int32_t select_cached(int32_t i, BlockCache& cache) const;
   /// Appends the group, in rank order, as pieces, when the encoding has them without expanding.
   virtual bool pieces(std::vector<Piece>& out) const;
+  /// Combines this map with one in the same encoding, without expanding them: sets *out to the
+  /// combined set, in ascending order. Returns false where this encoding cannot, or not these two.
+  virtual bool combine(const GroupMap& other, SetOperation operation, MapRef* out) const;
   /// The world ranks as a plain table that lives as long as the map, where there is one: handles
   /// then read it without a call.
   virtual const int32_t* table() const { return nullptr; }

@@ -190,6 +190,24 @@ void RoaringMap::write(ByteWriter& out) const {
   out.bytes(form.data(), form.size());
 }
 
+bool RoaringMap::combine(const GroupMap& other, SetOperation operation, MapRef* out) const {
+  const roaring_bitmap_t* others = static_cast<const RoaringMap&>(other).set_;
+  roaring_bitmap_t* combined = nullptr;
+  switch (operation) {
+    case SetOperation::kUnion:
+      combined = roaring_bitmap_or(set_, others);
+      break;
+    case SetOperation::kIntersection:
+      combined = roaring_bitmap_and(set_, others);
+      break;
+    case SetOperation::kDifference:
+      combined = roaring_bitmap_andnot(set_, others);
+      break;
+  }
+  *out = MapRef(new RoaringMap(combined));
+  return true;
+}
+
 extern const EncodingInfo encoding_roaring = {
     Encoding::roaring, "roaring", estimate_roaring, false, build_roaring, read_roaring};
 

@@ -18,8 +18,7 @@ class RoaringMap final : public GroupMap {
   size_t bytes() const override;
   bool validate(std::string* reason) const override;
   void write(ByteWriter& out) const override;
-
-  const roaring_bitmap_t* set() const { return set_; }
+  bool combine(const GroupMap& other, SetOperation operation, MapRef* out) const override;
 
  private:
   roaring_bitmap_t* set_;

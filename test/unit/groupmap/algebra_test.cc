@@ -1,7 +1,6 @@
 // Compares set algebra, ranges, translation and comparison with plain vectors and sets.
 #include "groupmap/algebra.h"
 
-#include <bdd.h>
 #include <gtest/gtest.h>
 
 #include "groupmap/progression.h"
@@ -93,20 +92,6 @@ TEST(Algebra, TheSameEncodingOnBothSides) {
       ASSERT_NO_FATAL_FAILURE(expect_operations(a, b, ranks_a, ranks_b));
     }
   }
-}
-
-/// Where BuDDy cannot combine two diagrams, the groups are combined in another way.
-TEST(Algebra, DiagramsThatCannotBeCombined) {
-  Random random(13);
-  const Ranks ranks_a = testing::random_subset(random, 400, 2000);
-  const Ranks ranks_b = testing::random_subset(random, 700, 3000);
-  MapRef a, b;
-  ASSERT_TRUE(build_as(Encoding::bdd, ranks_a, &a).ok());
-  ASSERT_TRUE(build_as(Encoding::bdd, ranks_b, &b).ok());
-  ASSERT_GE(bdd_init(1000, 100), 0);  // the library finds it in use
-  bdd_setvarnum(1);  // without variables, bdd_done() frees those of an earlier use again
-  expect_operations(a, b, ranks_a, ranks_b);
-  bdd_done();
 }
 
 TEST(Algebra, StridesAreNotExpanded) {
