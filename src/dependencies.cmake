@@ -155,9 +155,9 @@ fgmpi_dependency(BOOST_CONTEXT GIVES "switches between ranks" LIBRARY boost_cont
                  APT libboost-context-dev DNF boost-devel SPACK "boost +context")
 fgmpi_dependency(HWLOC GIVES "all objects of the machine by their names, also in MPI_Comm_split_type" LIBRARY hwloc HEADER hwloc.h
                  APT libhwloc-dev DNF hwloc-devel SPACK hwloc)
-fgmpi_dependency(BUDDY GIVES "groups stored as decision diagrams (bdd)" LIBRARY bdd HEADER bdd.h
+fgmpi_dependency(BUDDY OPTIONAL GIVES "groups stored as decision diagrams (bdd)" LIBRARY bdd HEADER bdd.h
                  APT libbdd-dev DNF buddy-devel SPACK "buddy (from source)")
-fgmpi_dependency(ROARING GIVES "groups stored as Roaring bitmaps (roaring)" LIBRARY roaring HEADER roaring/roaring.h
+fgmpi_dependency(ROARING OPTIONAL GIVES "groups stored as Roaring bitmaps (roaring)" LIBRARY roaring HEADER roaring/roaring.h
                  APT libroaring-dev DNF roaring-devel SPACK "CRoaring (from source)")
 # Only the headers of libraries that processes load at run time, when they need them.
 fgmpi_dependency(LIBFABRIC GIVES "the transport ofi: jobs on several hosts" HEADER rdma/fabric.h

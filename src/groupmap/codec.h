@@ -67,7 +67,23 @@ struct EncodingInfo {
   /// Reads the wire body of a map of `size` members; nullptr when it is malformed. validate() must
   /// be safe to call on the result.
   const GroupMap* (*read)(ByteReader& in, int32_t size, int depth);
+  /// The library without which this build lacks the encoding; nullptr where it has it.
+  const char* lacks = nullptr;
 };
+
+/// An encoding that this build lacks for want of the library: it holds no group.
+constexpr EncodingInfo lacking_encoding(Encoding encoding, const char* name, const char* library) {
+  return {encoding,
+          name,
+          [](const Stats&) { return std::optional<Cost>(); },
+          false,
+          [](std::span<const int32_t>, const Stats&, std::string* why) {
+            *why = "this build lacks it";
+            return static_cast<const GroupMap*>(nullptr);
+          },
+          [](ByteReader&, int32_t, int) { return static_cast<const GroupMap*>(nullptr); },
+          library};
+}
 
 /// The entry of an encoding, nullptr for an unknown id.
 const EncodingInfo* encoding_info(Encoding encoding);

@@ -20,12 +20,6 @@ const EncodingInfo* const kInfos[] = {
 #undef FGMPI_ENCODING
 };
 
-constexpr Encoding kEncodings[] = {
-#define FGMPI_ENCODING(id, name) Encoding::name,
-#include "groupmap/encodings.def"
-#undef FGMPI_ENCODING
-};
-
 /// Under hybrid, a select may take at most this many times the array's.
 constexpr double kHybridSlowdown = 3;
 /// Under space, encodings whose estimates are within this factor of the least are built and
@@ -145,7 +139,15 @@ const char* encoding_name(Encoding encoding) {
   return info ? info->name : "?";
 }
 
-std::span<const Encoding> all_encodings() { return kEncodings; }
+std::span<const Encoding> all_encodings() {
+  static const std::vector<Encoding> all = [] {
+    std::vector<Encoding> encodings;
+    for (const EncodingInfo* info : kInfos)
+      if (!info->lacks) encodings.push_back(info->encoding);
+    return encodings;
+  }();
+  return all;
+}
 
 Status parse_strategy(std::string_view text, Strategy* out) {
   for (Strategy fixed : {Strategy::space(), Strategy::time(), Strategy::hybrid()}) {
@@ -153,16 +155,18 @@ Status parse_strategy(std::string_view text, Strategy* out) {
     *out = fixed;
     return Status();
   }
-  std::string allowed = "space, time, hybrid";
+  std::string allowed = "space, time, hybrid", lacks;
   for (const EncodingInfo* info : kInfos) {
-    if (text == info->name) {
+    if (text == info->name && info->lacks) {
+      lacks = format("this build has no %s; ", info->lacks);
+    } else if (text == info->name) {
       *out = Strategy::named(info->encoding);
       return Status();
     }
-    allowed += std::string(", ") + info->name;
+    if (!info->lacks) allowed += std::string(", ") + info->name;
   }
-  return error(kErrArg, "group map strategy \"%.*s\": allowed is %s", static_cast<int>(text.size()),
-               text.data(), allowed.c_str());
+  return error(kErrArg, "group map strategy \"%.*s\": %sallowed is %s",
+               static_cast<int>(text.size()), text.data(), lacks.c_str(), allowed.c_str());
 }
 
 std::string strategy_name(const Strategy& strategy) {

@@ -167,6 +167,26 @@ TEST(Strategies, AreReadFromTheirNames) {
       << bad.what();
 }
 
+/// A build without BuDDy or CRoaring refuses what needs it, with the library's name.
+TEST(Strategies, NameTheLibraryThatThisBuildLacks) {
+  std::span<const Encoding> here = all_encodings();
+  const std::pair<Encoding, const char*> optional[] = {{Encoding::bdd, "BuDDy"},
+                                                       {Encoding::roaring, "CRoaring"}};
+  for (auto [encoding, library] : optional) {
+    const std::string name = encoding_name(encoding);
+    Strategy strategy;
+    MapRef map;
+    const Status parsed = parse_strategy(name, &strategy);
+    const Status built = build_as(encoding, Ranks{3, 5, 6, 8, 9}, &map);
+    const bool has = std::find(here.begin(), here.end(), encoding) != here.end();
+    EXPECT_EQ(parsed.ok(), has);
+    EXPECT_EQ(built.ok(), has);
+    if (has) continue;
+    EXPECT_NE(parsed.what().find("this build has no " + std::string(library)), std::string::npos);
+    EXPECT_NE(built.what().find("as " + name + ": this build lacks it"), std::string::npos);
+  }
+}
+
 TEST(Strategies, RefuseNegativeRanks) {
   MapRef map;
   for (Strategy strategy : {Strategy::space(), Strategy::named(Encoding::array)}) {
