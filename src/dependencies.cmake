@@ -153,7 +153,7 @@ if(NOT BZip2_FOUND)
 endif()
 fgmpi_dependency(BOOST_CONTEXT GIVES "switches between ranks" LIBRARY boost_context HEADER boost/context/detail/fcontext.hpp
                  APT libboost-context-dev DNF boost-devel SPACK "boost +context")
-fgmpi_dependency(HWLOC GIVES "all objects of the machine by their names, also in MPI_Comm_split_type" LIBRARY hwloc HEADER hwloc.h
+fgmpi_dependency(HWLOC OPTIONAL GIVES "all objects of the machine by their names, also in MPI_Comm_split_type" LIBRARY hwloc HEADER hwloc.h
                  APT libhwloc-dev DNF hwloc-devel SPACK hwloc)
 fgmpi_dependency(BUDDY OPTIONAL GIVES "groups stored as decision diagrams (bdd)" LIBRARY bdd HEADER bdd.h
                  APT libbdd-dev DNF buddy-devel SPACK "buddy (from source)")

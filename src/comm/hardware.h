@@ -1,6 +1,6 @@
 // Where this process runs, as MPI_Comm_split_type sees it: the host, and the objects of the machine
-// (hwloc) that the process is bound to. Collocated ranks have their process's location. Thread
-// rule: one thread; hwloc is loaded by the first question. Nothing here switches.
+// (transport/machine.h) that the process is bound to. Collocated ranks have their process's
+// location. Thread rule: one thread. Nothing here switches.
 #pragma once
 
 #include <cstdint>

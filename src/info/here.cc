@@ -2,10 +2,9 @@
 
 #include "info/here.h"
 
-#include <hwloc.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "base/strings.h"
 #include "bootstrap/bootstrap.h"
 #include "transport/host_id.h"
+#include "transport/machine.h"
 #include "transport/registry.h"
 #include "transport/shm/placement.h"
 
@@ -39,44 +39,37 @@ std::string ranges(const std::vector<int>& numbers) {
   return text;
 }
 
-/// Which objects of a hwloc type share a processing unit with the binding, and how many there are:
-/// "0-1 of 4".
-std::string objects(hwloc_topology_t topology, hwloc_obj_type_t type,
-                    hwloc_const_bitmap_t binding) {
+/// Which objects of a kind share a processing unit with the binding, and how many there are: "0-1
+/// of 4".
+std::string objects(const char* kind, const transport::ProcessingUnits& binding) {
+  const auto all = transport::objects_of_machine(kind);
+  if (!all) return "none known";
   std::vector<int> touched;
-  int count = 0;
-  for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_obj_by_type(topology, type, o)); ++count)
-    if (hwloc_bitmap_intersects(o->cpuset, binding))
-      touched.push_back(static_cast<int>(o->logical_index));
-  return count ? format("%s of %d", ranges(touched).c_str(), count) : "none known";
+  for (size_t k = 0; k < all->size(); ++k) {
+    const transport::ProcessingUnits& units = (*all)[k];
+    if (std::find_first_of(units.begin(), units.end(), binding.begin(), binding.end()) !=
+        units.end())
+      touched.push_back(static_cast<int>(k));
+  }
+  return format("%s of %zu", ranges(touched).c_str(), all->size());
 }
 
 std::string describe_binding() {
-  hwloc_topology_t topology;
-  if (hwloc_topology_init(&topology) != 0) return line("binding", "unknown: hwloc does not start");
-  if (hwloc_topology_load(topology) != 0) {
-    hwloc_topology_destroy(topology);
-    return line("binding", "unknown: hwloc cannot read this machine");
-  }
-  hwloc_bitmap_t binding = hwloc_bitmap_alloc();
+  const transport::ProcessingUnits binding = transport::own_processing_units(),
+                                   &all = transport::all_processing_units();
   std::string text;
-  if (hwloc_get_cpubind(topology, binding, HWLOC_CPUBIND_PROCESS) != 0) {
-    text = line("binding", format("unknown: %m"));
+  if (binding.empty()) {
+    text = line("binding", "unknown");
   } else {
-    bool free = hwloc_bitmap_isincluded(hwloc_topology_get_topology_cpuset(topology), binding);
-    char* list = nullptr;
-    if (hwloc_bitmap_list_asprintf(&list, binding) >= 0) {
-      text =
-          line("binding", format("processing units %s%s", list, free ? " (all: not bound)" : ""));
-      std::free(list);
-    }
-    text += line("cores", objects(topology, HWLOC_OBJ_CORE, binding));
-    text += line("L3 caches", objects(topology, HWLOC_OBJ_L3CACHE, binding));
-    text += line("NUMA nodes", objects(topology, HWLOC_OBJ_NUMANODE, binding));
-    text += line("packages", objects(topology, HWLOC_OBJ_PACKAGE, binding));
+    const bool free =
+        !all.empty() && std::includes(binding.begin(), binding.end(), all.begin(), all.end());
+    text = line("binding", format("processing units %s%s", ranges(binding).c_str(),
+                                  free ? " (all: not bound)" : ""));
+    text += line("cores", objects("Core", binding));
+    text += line("L3 caches", objects("L3Cache", binding));
+    text += line("NUMA nodes", objects("NUMANode", binding));
+    text += line("packages", objects("Package", binding));
   }
-  hwloc_bitmap_free(binding);
-  hwloc_topology_destroy(topology);
   return text + line("memory of segment", format("from node %d", transport::shm::own_node()));
 }
 
