@@ -160,7 +160,7 @@ fgmpi_dependency(BUDDY OPTIONAL GIVES "groups stored as decision diagrams (bdd)"
 fgmpi_dependency(ROARING OPTIONAL GIVES "groups stored as Roaring bitmaps (roaring)" LIBRARY roaring HEADER roaring/roaring.h
                  APT libroaring-dev DNF roaring-devel SPACK "CRoaring (from source)")
 # Only the headers of libraries that processes load at run time, when they need them.
-fgmpi_dependency(LIBFABRIC GIVES "the transport ofi: jobs on several hosts" HEADER rdma/fabric.h
+fgmpi_dependency(LIBFABRIC OPTIONAL GIVES "the transport ofi: jobs on several hosts" HEADER rdma/fabric.h
                  APT libfabric-dev DNF libfabric-devel SPACK libfabric)
 fgmpi_dependency(SODIUM GIVES "multicast between hosts (FGMPI_MULTICAST), whose datagrams it signs" HEADER sodium/crypto_shorthash.h
                  APT libsodium-dev DNF libsodium-devel SPACK libsodium)

@@ -9,7 +9,9 @@
 #include "base/split.h"
 #include "base/strings.h"
 
-// CMakeLists.txt makes transports.def: one line FGMPI_TRANSPORT(FOLDER) for each folder.
+// CMakeLists.txt makes transports.def: one line FGMPI_TRANSPORT(FOLDER) for each folder, or
+// FGMPI_LACKING_TRANSPORT(FOLDER, LIBRARY) where the build leaves it out for want of a library.
+#define FGMPI_LACKING_TRANSPORT(folder, library)
 #define FGMPI_TRANSPORT(folder)           \
   namespace fgmpi::transport::folder {    \
   extern const Registration registration; \
@@ -30,6 +32,7 @@ List& registered() {
 #define FGMPI_TRANSPORT(folder) &folder::registration,
 #include "transports.def"
 #undef FGMPI_TRANSPORT
+#undef FGMPI_LACKING_TRANSPORT
     };
     std::sort(all.begin(), all.end(),
               [](auto* a, auto* b) { return a->preference < b->preference; });
@@ -61,8 +64,11 @@ std::string allowed_unless_good(std::string_view text) {
   std::string names;
   for (const Registration* r : registered())
     names += (names.empty() ? "" : ",") + std::string(r->name);
-  return format("a list of at most %zu different names out of %s", kMostTransports, names.c_str());
+  const std::string lacks = lacking();
+  return format("a list of at most %zu different names out of %s%s", kMostTransports, names.c_str(),
+                lacks.empty() ? "" : (" (" + lacks + ")").c_str());
 }
+
 /// The transports of this process, in the order of FGMPI_TRANSPORT.
 List wanted() {
   List chosen;
@@ -79,6 +85,20 @@ List wanted() {
     (settings::set_check(settings::kTransport, allowed_unless_good), true);
 
 }  // namespace
+
+std::string lacking() {
+  std::string text;
+  [[maybe_unused]] auto append = [&](const char* name, const char* library) {
+    text +=
+        format("%sthis build has no %s, for want of %s", text.empty() ? "" : "; ", name, library);
+  };
+#define FGMPI_TRANSPORT(folder)
+#define FGMPI_LACKING_TRANSPORT(folder, library) append(#folder, library);
+#include "transports.def"
+#undef FGMPI_LACKING_TRANSPORT
+#undef FGMPI_TRANSPORT
+  return text;
+}
 
 void add(const Registration& registration) {
   List& list = registered();

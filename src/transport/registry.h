@@ -36,6 +36,10 @@ inline constexpr size_t kMostTransports = 2;
 /// ones, shm,ofi).
 std::vector<std::unique_ptr<Transport>> make_all();
 
+/// Words for each transport that this build lacks, with the library that it needs; empty where it
+/// has all.
+std::string lacking();
+
 /// Is the transport of that name one of those in FGMPI_TRANSPORT?
 bool is_wanted(std::string_view name);
 

@@ -136,11 +136,11 @@ Status exchange_addresses(pt2pt::Setup* setup) {
   }
   me.transports.resize(t);
   for (uint32_t p = 0; p < peers.size(); ++p) {
-    if (!peers[p].reached)
-      return error(
-          MPI_ERR_OTHER,
-          "no transport reaches process %u, ranks %u to %u (FGMPI_TRANSPORT may exclude it)", p,
-          g_av.first(p), g_av.first(p) + g_av.count(p) - 1);
+    if (peers[p].reached) continue;
+    const std::string lacks = transport::lacking();
+    return error(MPI_ERR_OTHER, "no transport reaches process %u, ranks %u to %u (%s)", p,
+                 g_av.first(p), g_av.first(p) + g_av.count(p) - 1,
+                 lacks.empty() ? "FGMPI_TRANSPORT may exclude it" : lacks.c_str());
   }
   ring.allow_watch();
   FGMPI_TRY(fence_of_all());

@@ -26,7 +26,7 @@ for setting in FGMPI_SPIN=abc FGMPI_SHM_CELLS=1 FGMPI_SHM_CMA=perhaps FGMPI_SHM_
     env "$setting" "$program"
 done
 # Settings that only the library checks.
-refused "fgmpi: FGMPI_TRANSPORT=tcp: allowed is a list of at most 2 different names out of shm,ofi" \
+refused "fgmpi: FGMPI_TRANSPORT=tcp: allowed is a list of at most 2 different names out of shm" \
   env FGMPI_TRANSPORT=tcp "$program"
 
 # An empty value is as none.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Memory runs out: calls return errors, and jobs go on. Not run under the address sanitizer, which needs an unlimited
 # address space.
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 prog=$2/no_memory failed=0
 if [ -n "${LSAN_OPTIONS:-}" ]; then

@@ -2,6 +2,7 @@
 # Jobs on four hosts, each a network namespace with a name of its own, connect and spawn: each on one host, over several, and
 # such that some of their processes share a host and others do not.
 #   hosts.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 . "$(dirname "$0")/../namespaces.sh"
 bin=$1 programs=$2 failed=0

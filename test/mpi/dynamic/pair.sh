@@ -2,6 +2,7 @@
 # Two jobs that were started apart connect, use their intercommunicator and what is made of it, and part: at several
 # shapes, over sockets of the host and over the network.
 #   pair.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 program=$2/pair failed=0
 [ -x "$program" ] || { echo "no program $program"; exit 1; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # mpiexec -ft: jobs that go on when processes fail. failures.sh BIN PROGRAMS [REPETITIONS OF THE KILLS]
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2 repetitions=${3:-3}
 work=$(mktemp -d /tmp/failures.XXXXXX)

@@ -1,5 +1,6 @@
 # Ranks that sleep for ever sleep, and their processes use no processor meanwhile: alone, with shared memory, and with the
 # network between them.   sleeps_for_ever.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 program=$2/sleeps_for_ever
 out=$program.out failed=0

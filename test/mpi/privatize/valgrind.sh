@@ -1,4 +1,5 @@
 # valgrind's memcheck reports no error for 64 ranks in a process: it is told where their stacks are.
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2
 fail() { echo "valgrind.sh: $*" >&2; cat "$programs/valgrind.out" >&2; exit 1; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Coarray Fortran over OpenCoarrays, where it is installed: a program of ours, and those of the package's own tests.
 # usage: coarray.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2
 home=/usr/lib/$(uname -m)-linux-gnu/open-coarrays/mpich

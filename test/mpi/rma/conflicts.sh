@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What FGMPI_RMA_CHECK reports, with both calls, both ranks, the window and the bytes; and that it reports nothing else.
 # usage: conflicts.sh BIN PROGRAMS [WRAPPER]: the WRAPPER places the processes on hosts; then these are shapes of several hosts.
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2 wrapper=${3:-}
 failed=0

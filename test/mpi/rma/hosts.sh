@@ -3,6 +3,7 @@
 # atomics of all at one word, locks of the program's own, windows of gigabytes, a target that computes; by messages and by
 # the provider's reads, writes and atomics, with one process and with two on each host.
 #   hosts.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 . "$(dirname "$0")/../namespaces.sh"
 bin=$1 programs=$2 failed=0

@@ -3,6 +3,7 @@
 # several shapes, with windows over ARMCI's memory and over memory that MPI allocated. Installed, or unpacked below the
 # folder FGMPI_TEST_NWCHEM (dpkg-deb -x of nwchem-mpich, nwchem-data and what they depend on).
 # usage: nwchem.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2 root=${FGMPI_TEST_NWCHEM:-}
 nwchem=$root/usr/bin/nwchem.mpich

@@ -2,6 +2,7 @@
 # Processes, and the launcher, are killed at every stage of a job's life: the job ends within seconds and with a bad
 # status, one line says which process and which ranks, and no process, no file in /dev/shm or /tmp stays behind.
 #   killed.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 program=$2/killed failed=0
 [ -x "$program" ] || { echo "no program $program"; exit 1; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Jobs whose processes get less than they need: each ends within seconds, with a bad status and one line that says what
 # is missing; or it goes well all the same.   limits.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2 failed=0
 unset FGMPI_TRANSPORT  # each line says which one it is about

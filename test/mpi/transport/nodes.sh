@@ -2,6 +2,7 @@
 # What is one host and what are two: process 1 of a job of two is put into namespaces of all kinds, gets other rights or a
 # /dev/shm of its own. Which transport joins the two is what fgmpi-info -v says; and messages pass in every case.
 #   nodes.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2
 unset FGMPI_TRANSPORT  # which one is chosen is tested

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Kernels before 5.11, and containers whose filters refuse system calls that they do not know: a filter refuses epoll_pwait2, close_range,
 # pidfd_open and pidfd_getfd. Jobs run, wait for nothing and end when a process is killed.   old_kernel.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$2 failed=0
 work=$(mktemp -d)

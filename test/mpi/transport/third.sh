@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A library with a third transport (test/unit/transport/datagram), which no other file of it names, runs MPI programs over
 # that one: alone, and together with the network.   third.sh BIN PROGRAMS
+# Needs LIBFABRIC: parts of it run over the network.
 set -u
 bin=$1 programs=$(dirname "$2") failed=0
 library=$(dirname "$bin")/test/third/libmpich.so.12

@@ -16,5 +16,9 @@ if(TARGET fgmpi)
   set_target_properties(fgmpi_third PROPERTIES OUTPUT_NAME mpich SOVERSION 12 LINKER_LANGUAGE CXX
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test/third)
 endif()
+if(NOT FGMPI_HAVE_LIBFABRIC)
+  list(FILTER sources EXCLUDE REGEX "/ofi_[a-z_]*test.cc$")
+  fgmpi_tests_without(LIBFABRIC "a part of unit.transport")
+endif()
 # The test measures the stack that a poll uses, which the optimizer makes small.
 set_source_files_properties(${dir}/ofi_test.cc PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)

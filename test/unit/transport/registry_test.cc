@@ -33,14 +33,28 @@ TEST(Registry, BadSettingsAreNamed) {
 }
 
 TEST(Registry, WhatIsShownOfAnAddressHasNoSecrets) {
-  auto shm = make("shm"), ofi = make("ofi");
+  auto shm = make("shm");
   const std::string nonce(32, 'a');
   EXPECT_EQ(describe(*shm, "shm3:ab:5:3:" + nonce), "shm (memfd)");
   EXPECT_EQ(describe(*shm, "shm3:ab:5:shm:" + nonce), "shm (file in /dev/shm)");
   EXPECT_EQ(describe(*shm, "nonsense:" + nonce), "shm");
-  EXPECT_EQ(describe(*ofi, "ofi2:tcp+ofi_rxm:0200:" + nonce + ":0000000000000000:9e53:vm"),
-            "ofi (tcp;ofi_rxm)");
+  if (auto ofi = make("ofi")) {
+    EXPECT_EQ(describe(*ofi, "ofi2:tcp+ofi_rxm:0200:" + nonce + ":0000000000000000:9e53:vm"),
+              "ofi (tcp;ofi_rxm)");
+  }
   EXPECT_EQ(make("nonesuch"), nullptr);
+}
+
+TEST(Registry, NamesWhatThisBuildLacks) {
+  if (make("ofi")) {
+    EXPECT_EQ(lacking(), "");
+    return;
+  }
+  Setting setting("FGMPI_TRANSPORT", "ofi");
+  EXPECT_NE(
+      settings::load().what().find("out of shm (this build has no ofi, for want of libfabric)"),
+      std::string::npos)
+      << settings::load().what();
 }
 
 struct Ids {
