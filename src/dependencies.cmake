@@ -1,6 +1,6 @@
 # Every package that the build uses is looked for here. Where one is missing, the message names it as Debian (apt), Fedora and
 # RHEL (dnf) and Spack call it. FGMPI_WITHOUT is a list of optional parts that are left out on purpose.
-set(FGMPI_WITHOUT "" CACHE STRING "optional parts to leave out: OTF2, URING, D3, and others of the table that CMake prints")
+set(FGMPI_WITHOUT "" CACHE STRING "optional parts to leave out: HWLOC, LIBFABRIC, BUDDY, and others of the table that CMake prints")
 
 # fgmpi_dependency(NAME GIVES text APT package DNF package SPACK package [LIBRARY name...] [HEADER file] [HINTS folder...]
 # [OPTIONAL]) sets FGMPI_NAME_LINK to the library and FGMPI_NAME_INCLUDE to the header's folder. An optional one is a part.
@@ -162,7 +162,7 @@ fgmpi_dependency(ROARING OPTIONAL GIVES "groups stored as Roaring bitmaps (roari
 # Only the headers of libraries that processes load at run time, when they need them.
 fgmpi_dependency(LIBFABRIC OPTIONAL GIVES "the transport ofi: jobs on several hosts" HEADER rdma/fabric.h
                  APT libfabric-dev DNF libfabric-devel SPACK libfabric)
-fgmpi_dependency(SODIUM GIVES "multicast between hosts (FGMPI_MULTICAST), whose datagrams it signs" HEADER sodium/crypto_shorthash.h
+fgmpi_dependency(SODIUM OPTIONAL GIVES "multicast between hosts (FGMPI_MULTICAST), whose datagrams it signs" HEADER sodium/crypto_shorthash.h
                  APT libsodium-dev DNF libsodium-devel SPACK libsodium)
 fgmpi_dependency(PMIX OPTIONAL GIVES "start by PMIx (srun --mpi=pmix)" HEADER pmix.h
                  HINTS /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/pmix2/include

@@ -2,15 +2,10 @@
 
 #include "multicast/datagram.h"
 
-#include <dlfcn.h>
-#include <sodium/crypto_shorthash.h>
-
 #include <cstring>
 
 namespace fgmpi::multicast {
 namespace {
-
-decltype(&::crypto_shorthash) g_hash = nullptr;
 
 /// The flags that a datagram of this kind may have.
 int flags_of(DatagramKind kind) {
@@ -49,24 +44,6 @@ bool decode(const void* datagram, size_t length, DatagramHeader* header) {
       return true;
   }
   return false;
-}
-
-bool load_tags(const char** why) {
-  if (g_hash) return true;
-  static_assert(sizeof(GroupKey) == crypto_shorthash_KEYBYTES);
-  static_assert(sizeof(uint64_t) == crypto_shorthash_BYTES);
-  void* library = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
-  if (library) g_hash = reinterpret_cast<decltype(g_hash)>(dlsym(library, "crypto_shorthash"));
-  if (!g_hash) *why = "libsodium.so.23, which makes the tags of datagrams, cannot be loaded";
-  return g_hash != nullptr;
-}
-
-uint64_t tag_of(const void* bytes, size_t length, const GroupKey& key) {
-  unsigned char out[sizeof(uint64_t)];
-  g_hash(out, static_cast<const unsigned char*>(bytes), length, key.bytes);
-  uint64_t tag;
-  std::memcpy(&tag, out, sizeof tag);
-  return tag;
 }
 
 }  // namespace fgmpi::multicast
