@@ -181,7 +181,9 @@ void write_files() {
   pid_t child = 0;
   if (posix_spawn(&child, program.c_str(), nullptr, nullptr, arguments.data(),
                   environment.data()) != 0) {
-    std::fprintf(stderr, "fgmpi-track: %s cannot be started; run fgmpi-track-dump --otf2 %s\n",
+    std::fprintf(stderr,
+                 "fgmpi-track: %s, which builds without OTF2 lack, cannot be started; run "
+                 "fgmpi-track-dump --otf2 %s\n",
                  program.c_str(), folder.c_str());
     return;
   }
