@@ -13,7 +13,7 @@ class FinegrainMpi(CMakePackage):
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("fortran", type="build")
-    depends_on("cmake@3.25:", type="build")
+    depends_on("cmake@3.22:", type="build")
     depends_on("python@3", type="build")
     depends_on("mpich@4.0 device=ch4 netmod=ofi")  # hosted; its hydra starts the processes
     depends_on("boost+context")
