@@ -4,11 +4,19 @@
  * freed; rank 0 takes messages from any source. */
 #include <mpi.h>
 #include <stdlib.h>
+#include <time.h>
 
+static double processor_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* In processor time, so that a machine with other work makes no difference. */
 static void compute(double seconds) {
-  const double begin = MPI_Wtime();
+  const double begin = processor_seconds();
   volatile double x = 1;
-  while (MPI_Wtime() - begin < seconds) x = x * 1.0000001;
+  while (processor_seconds() - begin < seconds) x = x * 1.0000001;
 }
 
 int main(int argc, char** argv) {
