@@ -77,10 +77,13 @@ std::vector<uint8_t> encode(const Learned& l) {
   std::memcpy(out.data(), &l.peer_ctx, 8);
   std::memcpy(out.data() + 8, &l.tag, 4);
   out[12] = l.status.ok();
-  if (l.status.ok())
+  if (l.status.ok()) {
     l.remote.serialize(&out, l.between_jobs);
-  else
-    out.insert(out.end(), l.status.what().begin(), l.status.what().end());
+  } else {
+    const std::string& why = l.status.what();
+    out.resize(kLearnedHead + why.size());
+    std::memcpy(out.data() + kLearnedHead, why.data(), why.size());
+  }
   return out;
 }
 
