@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cstddef>
 #include <cstring>
 #include <thread>
@@ -121,7 +122,9 @@ void fold_pairs_and_compare(MPI_Datatype type) {
   Control control(area.memory, 1);
   auto store = [](unsigned char* value, unsigned char* index, int v, int i) {
     const V number = static_cast<V>(v);
-    std::memcpy(value, &number, std::min<size_t>(sizeof number, 10));
+    // A long double of x86 has 10 bytes, and padding behind them.
+    std::memcpy(value, &number,
+                LDBL_MANT_DIG == 64 ? std::min<size_t>(sizeof number, 10) : sizeof number);
     std::memcpy(index, &i, sizeof i);
   };
   for (MPI_Op op : {MPI_REPLACE, MPI_MAXLOC, MPI_MINLOC, MPI_NO_OP})
