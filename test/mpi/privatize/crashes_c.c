@@ -4,6 +4,7 @@
 #include "mpitest.h"
 
 int depth_reached;
+volatile long large = 40000000; /* a constant would let clang do without the frame */
 
 __attribute__((noinline)) static int recurse(int depth) {
   volatile char frame[512];
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_size(MPI_COMM_WORLD, &size));
   OK(MPI_Barrier(MPI_COMM_WORLD));
   if (rank == size - 1 && argc > 1)
-    return strcmp(argv[1], "frame") ? recurse(100000000) : large_frame(40000000);
+    return strcmp(argv[1], "frame") ? recurse(100000000) : large_frame(large);
   OK(MPI_Barrier(MPI_COMM_WORLD));
   return finish();
 }
