@@ -30,7 +30,8 @@ END
 inside() {
   unshare --mount --propagation private --pid --fork sh -c '
     root=$1; shift
-    mount -t proc proc "$root/proc" && mount -t sysfs sysfs "$root/sys" && mount --rbind /dev "$root/dev" && mount -t tmpfs tmpfs "$root/dev/shm" || exit 1
+    mount -t proc proc "$root/proc" && mount -t sysfs sysfs "$root/sys" && mount --rbind /dev "$root/dev" &&
+      mount -t tmpfs tmpfs "$root/dev/shm" || exit 1
     exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/nowhere "$@"' sh "$root" "$@"
 }
 for release in bookworm trixie sid; do
