@@ -569,16 +569,14 @@ TEST(Ofi, PlainSocketsAreTakenBeforeLayers) {
 }
 
 TEST(Ofi, ALayerThatFiProviderNamesIsTaken) {
-  for (const char* wanted : {"tcp;ofi_rxm", "tcp,ofi_rxm"}) {
-    Setting setting("FI_PROVIDER", wanted);
-    expect_all_good(run_job(1, [](Member& m) {
-      auto t = make("ofi");
-      std::string address;
-      REQUIRE(t->open({&m.sink, &m.sink}, &address).ok());
-      REQUIRE(address.find("tcp+ofi_rxm") != std::string::npos);
-      t->close();
-    }));
-  }
+  Setting setting("FI_PROVIDER", "tcp,ofi_rxm");
+  expect_all_good(run_job(1, [](Member& m) {
+    auto t = make("ofi");
+    std::string address;
+    REQUIRE(t->open({&m.sink, &m.sink}, &address).ok());
+    REQUIRE(address.find("tcp+ofi_rxm") != std::string::npos);
+    t->close();
+  }));
 }
 
 void read_a_peers_memory(Member& m) {
