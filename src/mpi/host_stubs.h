@@ -39,7 +39,10 @@ template <class R, class... P, class... A>
 R forward(const Api& api, R (*Api::*member)(P...), const char* call, A... arguments) {
   auto* function = api.*member;
   if constexpr (std::is_void_v<R>) {
-    if (function) sched::call_on_host([&] { function(arguments...); });
+    if (function)
+      sched::call_on_host([&] { function(arguments...); });
+    else
+      unsupported(call, MPI_COMM_NULL);
   } else {
     if (!function) return unsupported(call, MPI_COMM_NULL);
     int code = MPI_SUCCESS;
