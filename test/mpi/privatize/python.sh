@@ -2,7 +2,7 @@
 set -u
 bin=$1 work=$2/python.dir
 sources=$(cd "$(dirname "$0")/../../python" && pwd)
-if [ ! -x "$bin/fgmpi-python" ] || ! command -v python3-config >/dev/null && ! command -v python3.11-config >/dev/null; then
+if [ ! -x "$bin/fgmpi-python" ] || ! { command -v python3-config || command -v python3.11-config; } >/dev/null; then
   echo "the interpreter's library is not installed"
   exit 0
 fi

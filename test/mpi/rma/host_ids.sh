@@ -1,3 +1,4 @@
+# Needs LIBFABRIC: processes of two hosts reach each other over the network only.
 # Windows of processes that pass for ones of two hosts, with one and with several ranks in each.
 bin=$1 programs=$2
 failed=0

@@ -28,7 +28,8 @@ for how in none core hwthread numa socket machine rr l3cache user:0,$((cores - 1
   fi
 done
 
-if [ "$cores" -gt 1 ]; then
+# Without hwloc the library reads the nodes of the machine itself, from the kernel's files.
+if [ "$cores" -gt 1 ] && "$bin/fgmpi-info" | grep -qE '^optional parts .*\bHWLOC(,|$)'; then
   export HWLOC_SYNTHETIC="numa:2 core:1 pu:1" HWLOC_THISSYSTEM=1
   out=$(look -bind-to numa -n 2)
   for p in 0 1; do
