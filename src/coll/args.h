@@ -18,13 +18,13 @@
 #include "coll/memory.h"
 #include "coll/stored_array.h"
 #include "comm/meeting.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 namespace fgmpi::coll {
 
 using comm::Comm;
 using comm::SharedComm;
-using host::Type;
+using datatype::Type;
 
 /// The collectives. Operation codes of meetings are made from these numbers.
 enum class CollectiveKind : uint8_t {

@@ -103,13 +103,13 @@ CollRequest::CollRequest(Comm* comm, CollectiveKind kind, const char* name) : ki
 
 CollRequest::~CollRequest() {
   drop_stand_in(this);
-  if (holds_op_) host::release(args.op);
+  if (holds_op_) datatype::release(args.op);
   if (comm_ref) comm_ref->release();
 }
 
 Status CollRequest::hold() {
   if (args.op != MPI_OP_NULL) {
-    host::retain(args.op);
+    datatype::retain(args.op);
     holds_op_ = true;
   }
   if (!args.send.counts && !args.recv.counts) return {};

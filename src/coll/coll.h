@@ -16,7 +16,7 @@
 
 #include "coll/args.h"
 #include "comm/comm.h"
-#include "host/op.h"
+#include "datatype/op.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::coll {

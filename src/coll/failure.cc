@@ -17,7 +17,7 @@
 #include "coll/team.h"
 #include "comm/broken.h"
 #include "comm/hierarchy.h"
-#include "host/op.h"
+#include "datatype/op.h"
 #include "multicast/comm_groups.h"
 #include "system-ranked/construction.h"
 #include "system-ranked/group_tree.h"
@@ -254,7 +254,7 @@ bool runs_over_tree(const comm::Meeting* m) {
     case CollectiveKind::kReduce:
     case CollectiveKind::kAllreduce:
       return m->operation % 4 == static_cast<int>(CallMode::kShort) || !m->last ||
-             host::is_commutative(static_cast<const Args*>(m->last)->op);
+             datatype::is_commutative(static_cast<const Args*>(m->last)->op);
     default:
       return false;
   }

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "base/processor.h"
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -27,7 +27,7 @@ struct UnalignedElement {
   typedef T type __attribute__((aligned(1), may_alias));
 };
 
-// The expressions are those of host/op_kernels.h, for elements and lines alike.
+// The expressions are those of datatype/op_kernels.h, for elements and lines alike.
 struct Sum {
   template <class V>
   [[gnu::always_inline]] static V apply(const V& x, const V& y) {
@@ -123,11 +123,12 @@ const FanIn* of_type(MPI_Op op, Registers r) {
 }
 
 /// The kernels for an element type, which is treated as one of the six types that have kernels.
-template <host::BasicKind kind, class T>
+template <datatype::BasicKind kind, class T>
 const FanIn* of(MPI_Op op, Registers r) {
-  if constexpr (kind == host::BasicKind::kFloat && (sizeof(T) == 4 || sizeof(T) == 8)) {
+  if constexpr (kind == datatype::BasicKind::kFloat && (sizeof(T) == 4 || sizeof(T) == 8)) {
     return of_type<std::conditional_t<sizeof(T) == 4, float, double>>(op, r);
-  } else if constexpr (kind == host::BasicKind::kInteger && (sizeof(T) == 4 || sizeof(T) == 8)) {
+  } else if constexpr (kind == datatype::BasicKind::kInteger &&
+                       (sizeof(T) == 4 || sizeof(T) == 8)) {
     using Signed = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
     return of_type<std::conditional_t<std::is_signed_v<T>, Signed, std::make_unsigned_t<Signed>>>(
         op, r);
@@ -138,13 +139,13 @@ const FanIn* of(MPI_Op op, Registers r) {
 
 }  // namespace
 
-const FanIn* fan_in(MPI_Op op, const host::Type& type, Registers registers) {
-  using host::PairOf;
-  switch (host::values_of(type)) {
+const FanIn* fan_in(MPI_Op op, const datatype::Type& type, Registers registers) {
+  using datatype::PairOf;
+  switch (datatype::values_of(type)) {
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
   case name:                                \
-    return of<host::BasicKind::kind, ctype>(op, registers);
-#include "host/basic_types.def"
+    return of<datatype::BasicKind::kind, ctype>(op, registers);
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
     default:
       return nullptr;

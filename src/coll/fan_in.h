@@ -18,7 +18,7 @@
 #include <cstdint>
 
 #include "base/registers.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 namespace fgmpi::coll {
 
@@ -33,6 +33,7 @@ struct FanIn {
 
 /// The kernels of an operation on a type, or nullptr when there are none. REQUIRES: the processor
 /// has these registers.
-const FanIn* fan_in(MPI_Op op, const host::Type& type, Registers registers = widest_registers());
+const FanIn* fan_in(MPI_Op op, const datatype::Type& type,
+                    Registers registers = widest_registers());
 
 }  // namespace fgmpi::coll

@@ -22,7 +22,7 @@
 #include "coll/args.h"
 #include "coll/fan_in.h"
 #include "coll/move.h"
-#include "host/op.h"
+#include "datatype/op.h"
 
 namespace fgmpi::coll {
 
@@ -36,7 +36,7 @@ struct Reduction {
   /// True if a vector may be folded in parts. A user's function must get the whole vector: MPI
   /// allows parts there too (section 6.9.5), but programs written with other libraries expect the
   /// count that they gave.
-  bool divisible() const { return host::is_predefined(op); }
+  bool divisible() const { return datatype::is_predefined(op); }
   size_t bytes() const { return static_cast<size_t>(count * type->size()); }
   /// True if elements lie in a row without gaps, so that any range of the vector is a run of bytes.
   bool dense() const {
@@ -59,7 +59,7 @@ class Operand {
 
 /// Sets right = left op right, elementwise.
 inline Status combine(const Reduction& r, const char* left, char* right, int64_t count) {
-  return host::reduce_local(left, right, count, *r.type, r.op);
+  return datatype::reduce_local(left, right, count, *r.type, r.op);
 }
 /// Sets left = left op right. `spare` holds a copy unless the operation commutes.
 Status combine_left(const Reduction& r, char* left, char* right, int64_t count, char* spare);

@@ -11,19 +11,19 @@ namespace fgmpi::coll {
 
 Status pack_derived(const Segment& from, char* out) {
   if (from.bytes() == 0) return {};
-  return host::pack(from.address, from.count, *from.type, out);
+  return datatype::pack(from.address, from.count, *from.type, out);
 }
 
 Status unpack_derived(const char* in, int64_t bytes, const Segment& to) {
   if (bytes == 0) return {};
-  return host::unpack(in, bytes, to.address, to.count, *to.type);
+  return datatype::unpack(in, bytes, to.address, to.count, *to.type);
 }
 
 Status copy_derived(const Segment& from, const Segment& to) {
   if (from.bytes() != to.bytes()) return truncated(from.bytes(), to.bytes());
   if (from.bytes() == 0) return {};
   if (from.address == to.address && from.type->handle() == to.type->handle()) return {};
-  return host::copy(from.address, from.count, *from.type, to.address, to.count, *to.type);
+  return datatype::copy(from.address, from.count, *from.type, to.address, to.count, *to.type);
 }
 
 char* run_of_bytes(const Segment& s) {

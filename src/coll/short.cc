@@ -79,9 +79,9 @@ char* fold_halves(const Reduction& r, char* slots, size_t n, bool ascending, Sta
     int64_t count = static_cast<int64_t>(n - half) * r.count;
     char* upper = slots + half * bytes;
     if (ascending) {
-      *status = host::reduce_local(upper, slots, count, *r.type, r.op);
+      *status = datatype::reduce_local(upper, slots, count, *r.type, r.op);
     } else {
-      *status = host::reduce_local(slots, upper, count, *r.type, r.op);
+      *status = datatype::reduce_local(slots, upper, count, *r.type, r.op);
       slots += (n - half) * bytes;
     }
     n = half;
@@ -135,7 +135,7 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
   Type type;
   FGMPI_TRY(Type::of(args.type, &type));
   const int64_t count = static_cast<int64_t>(args.bytes) / type.size();
-  FGMPI_TRY(host::check_op(args.op, count, type));
+  FGMPI_TRY(datatype::check_op(args.op, count, type));
   Reduction r{&type, count, args.op, true};
   char* result;
   FGMPI_TRY(fold_slots(m, r, &result));

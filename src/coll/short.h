@@ -38,8 +38,8 @@ struct ShortReduce {
 /// kShortReduceBytes; -1: no reduction uses the short path.
 [[gnu::visibility("hidden")]] extern int64_t g_short_reduce_bytes;
 inline bool is_short_reduce(int64_t count, MPI_Datatype type, MPI_Op op) {
-  return host::is_basic(type) && host::is_builtin(op, host::HandleObject::kOp) && count >= 0 &&
-         count <= kShortReduceBytes && count * host::basic_size(type) <= g_short_reduce_bytes;
+  return datatype::is_basic(type) && host::is_builtin(op, host::HandleObject::kOp) && count >= 0 &&
+         count <= kShortReduceBytes && count * datatype::basic_size(type) <= g_short_reduce_bytes;
 }
 /// The member that arrives last checks, for all, that the operation is defined on the type of the
 /// elements, if there are any.

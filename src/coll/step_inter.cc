@@ -296,7 +296,8 @@ Status reduce(Inter& inter) {
     return unpack(packed.get(), static_cast<int64_t>(bytes), whole);
   }
   const Args* runner = inter.step.runner();
-  Reduction r{&runner->send.type, first->send.count, runner->op, host::is_commutative(runner->op)};
+  Reduction r{&runner->send.type, first->send.count, runner->op,
+              datatype::is_commutative(runner->op)};
   Operand folded(*r.type, r.count);
   FGMPI_TRY(fold_side(inter, r, folded.at()));
   if (!inter.is_leader()) return {};
@@ -315,7 +316,7 @@ Status allreduce(Inter& inter) {
       start.push_back(start.back() + first->recv.segment(i).count);
   const Args* runner = inter.step.runner();
   Reduction r{&runner->send.type, scatters ? start.back() : first->send.count, runner->op,
-              host::is_commutative(runner->op)};
+              datatype::is_commutative(runner->op)};
   Operand folded(*r.type, r.count);
   FGMPI_TRY(fold_side(inter, r, folded.at()));
   auto packed = raw_memory(r.bytes()), theirs = raw_memory(r.bytes());

@@ -164,7 +164,8 @@ Status step_reduce(CollectiveStep& step) {
   const Args* first = step.first();
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   const Args* runner = step.runner();
-  Reduction r{&runner->send.type, first->send.count, runner->op, host::is_commutative(runner->op)};
+  Reduction r{&runner->send.type, first->send.count, runner->op,
+              datatype::is_commutative(runner->op)};
   if (step.shared->processes == 1) return alone(step, r);
   Team team = step.team(r.bytes(), r.commutative ? Team::kTree : Team::kAll);
   team.set_type(r.type, r.count);

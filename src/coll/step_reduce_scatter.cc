@@ -69,7 +69,7 @@ Status step_reduce_scatter(CollectiveStep& step) {
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   std::vector<int64_t> start = block_starts(first->recv, step.shared->size);
   const Args* runner = step.runner();
-  Reduction r{&runner->recv.type, start.back(), runner->op, host::is_commutative(runner->op)};
+  Reduction r{&runner->recv.type, start.back(), runner->op, datatype::is_commutative(runner->op)};
   for (const Args* m : step.members)
     if (int64_t mine = r.type->size() * (start[static_cast<size_t>(m->rank) + 1] -
                                          start[static_cast<size_t>(m->rank)]);

@@ -99,7 +99,7 @@ Status scan_of_runs(const CollectiveStep& step, const Team& team, const Reductio
         member += count;
       }
       FGMPI_TRY(copy_elements(r, values[i], next, n));
-      if (i > 0) FGMPI_TRY(host::reduce_local(sum, next, n, *r.type, r.op));
+      if (i > 0) FGMPI_TRY(datatype::reduce_local(sum, next, n, *r.type, r.op));
       std::swap(sum, next);
     }
     return {};
@@ -111,7 +111,8 @@ Status scan_of_runs(const CollectiveStep& step, const Team& team, const Reductio
 Status step_scan(CollectiveStep& step) {
   const Args* first = step.first();
   const Args* runner = step.runner();
-  Reduction r{&runner->send.type, first->send.count, runner->op, host::is_commutative(runner->op)};
+  Reduction r{&runner->send.type, first->send.count, runner->op,
+              datatype::is_commutative(runner->op)};
   FGMPI_TRY(step.same_bytes([](const Args* m) { return m->send.whole().bytes(); }));
   Team team = step.team(r.bytes());
   if (team.count() == 1 || comm::hierarchy(step.shared).one_run_each)

@@ -65,7 +65,7 @@ class Team {
 
   /// Sets the type of the data, for paths that compare it (multicast): `count` elements, or -1
   /// where not all processes know how many. The type must outlive the team.
-  void set_type(const host::Type* type, int64_t count) {
+  void set_type(const datatype::Type* type, int64_t count) {
     type_ = type;
     type_count_ = count;
   }
@@ -129,7 +129,7 @@ class Team {
   const RankMap* map_ = nullptr;
   mutable PerProcess<uint32_t> processes_;   ///< add_process_of() may add to it
   PerProcess<uint32_t> team_rank_of_index_;  ///< by index in the hierarchy
-  const host::Type* type_ = nullptr;
+  const datatype::Type* type_ = nullptr;
   int64_t type_count_ = 0;
   uint32_t me_ = 0;
   uint32_t tree_size_ = 0;

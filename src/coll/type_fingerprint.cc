@@ -3,12 +3,12 @@
 #include "coll/type_fingerprint.h"
 
 #include "base/hash.h"
-#include "host/type_tree.h"
+#include "datatype/type_tree.h"
 
 namespace fgmpi::coll {
 namespace {
 
-using host::Signature;
+using datatype::Signature;
 
 enum class Values : uint64_t { kAny = 0, kSigned, kUnsigned, kFloating, kComplex, kOther };
 
@@ -41,7 +41,8 @@ Values values_of(MPI_Datatype type) {
       if (one == type) return true;
     return false;
   };
-  if (!host::is_basic(type) || is_in(kAlike)) return Values::kAny;  // pairs consist of two values
+  if (!datatype::is_basic(type) || is_in(kAlike))
+    return Values::kAny;  // pairs consist of two values
   if (is_in(kSignedTypes)) return Values::kSigned;
   if (is_in(kUnsignedTypes)) return Values::kUnsigned;
   if (is_in(kFloatingTypes)) return Values::kFloating;
@@ -53,8 +54,8 @@ uint64_t number_of(MPI_Datatype type) {
   const Values values = values_of(type);
   if (values == Values::kAny) return 0;
   const auto of_others = values == Values::kOther ? static_cast<uint32_t>(type) : 0;
-  return static_cast<uint64_t>(values) << 40 | static_cast<uint64_t>(host::basic_size(type)) << 32 |
-         of_others;
+  return static_cast<uint64_t>(values) << 40 |
+         static_cast<uint64_t>(datatype::basic_size(type)) << 32 | of_others;
 }
 
 /// A sequence of numbers as a polynomial modulo 2^64: x^n, and its value at x. Two sequences are
@@ -97,11 +98,11 @@ uint32_t short_of(uint64_t number) { return static_cast<uint32_t>(mix(number) >>
 
 }  // namespace
 
-uint32_t type_fingerprint(const host::Type& type, int64_t count) {
+uint32_t type_fingerprint(const datatype::Type& type, int64_t count) {
   if (type.basic() || type.size() == 0 || count == 0)
     return count == 0 ? 0 : type_fingerprint(type);
   Signature signature;
-  if (!host::signature_of(type, &signature).ok()) return 0;
+  if (!datatype::signature_of(type, &signature).ok()) return 0;
   SequenceReader reader;
   const Sequence one = reader.read(signature);
   if (reader.any || reader.element == 0) return 0;
@@ -109,14 +110,14 @@ uint32_t type_fingerprint(const host::Type& type, int64_t count) {
   return short_of(repeated(one, static_cast<uint64_t>(count)).value);
 }
 
-uint32_t type_fingerprint(const host::Type& type) {
+uint32_t type_fingerprint(const datatype::Type& type) {
   if (type.size() == 0) return 0;
   if (type.basic()) {
     const uint64_t number = number_of(type.handle());
     return number == 0 ? 0 : short_of(number);
   }
   Signature signature;
-  if (!host::signature_of(type, &signature).ok()) return 0;
+  if (!datatype::signature_of(type, &signature).ok()) return 0;
   SequenceReader reader;
   reader.read(signature);
   if (reader.any || reader.element == 0) return 0;

@@ -10,14 +10,14 @@
 
 #include <cstdint>
 
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 namespace fgmpi::coll {
 
 /// The number of `count` elements.
-uint32_t type_fingerprint(const host::Type& type, int64_t count);
+uint32_t type_fingerprint(const datatype::Type& type, int64_t count);
 /// The number of any count of elements, for ends that know different counts: it distinguishes types
 /// made of one predefined type, and those from types made of several.
-uint32_t type_fingerprint(const host::Type& type);
+uint32_t type_fingerprint(const datatype::Type& type);
 
 }  // namespace fgmpi::coll

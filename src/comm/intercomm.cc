@@ -15,7 +15,7 @@
 #include "comm/create.h"
 #include "comm/group.h"
 #include "comm/hierarchy.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 namespace fgmpi::comm {
 namespace {

@@ -3,6 +3,6 @@
 #pragma once
 #include "comm/comm.h"
 #include "comm/meeting.h"
-#include "host/datatype.h"
-#include "host/op.h"
+#include "datatype/datatype.h"
+#include "datatype/op.h"
 #include "pt2pt/pt2pt.h"

@@ -49,7 +49,7 @@ Status prepare(File* file, const FileOperation& what, pt2pt::Buffer* buffer, int
                  static_cast<long long>(what.offset));
   const MPI_Datatype type =
       what.type == MPI_DATATYPE_NULL && what.count == 0 ? MPI_BYTE : what.type;
-  FGMPI_TRY(host::Type::of(type, &buffer->type));
+  FGMPI_TRY(datatype::Type::of(type, &buffer->type));
   buffer->address = const_cast<void*>(what.address);
   buffer->count = what.count;
   int64_t bytes;

@@ -39,33 +39,33 @@ comm::OfRank<Datareps>& registered() {
 
 /// f(predefined type, count) for runs of a signature, in order, as long as it returns true.
 template <class F>
-bool for_each_run(const host::Signature& signature, F&& f) {
+bool for_each_run(const datatype::Signature& signature, F&& f) {
   if (signature.inner.empty()) return signature.count == 0 || f(signature.type, signature.count);
   for (int64_t i = 0; i < signature.count; ++i)
-    for (const host::Signature& inner : signature.inner)
+    for (const datatype::Signature& inner : signature.inner)
       if (!for_each_run(inner, f)) return false;
   return true;
 }
 
-void collect(const host::Signature& signature, host::PlacedSizes* sizes) {
+void collect(const datatype::Signature& signature, datatype::PlacedSizes* sizes) {
   if (signature.inner.empty()) sizes->emplace(signature.type, 0);
-  for (const host::Signature& inner : signature.inner) collect(inner, sizes);
+  for (const datatype::Signature& inner : signature.inner) collect(inner, sizes);
 }
 
 int64_t size_in_memory(MPI_Datatype type) {
-  host::Type known;
-  return host::Type::of(type, &known).ok() ? known.size() : 0;
+  datatype::Type known;
+  return datatype::Type::of(type, &known).ok() ? known.size() : 0;
 }
 
 /// Sums up one element: predefined items, and their bytes.
-void sum_up(const host::Signature& signature, const host::PlacedSizes& sizes, int64_t* items,
-            int64_t* bytes) {
+void sum_up(const datatype::Signature& signature, const datatype::PlacedSizes& sizes,
+            int64_t* items, int64_t* bytes) {
   int64_t n = 0, sum = 0;
   if (signature.inner.empty()) {
     n = 1;
     sum = sizes.at(signature.type);
   }
-  for (const host::Signature& inner : signature.inner) sum_up(inner, sizes, &n, &sum);
+  for (const datatype::Signature& inner : signature.inner) sum_up(inner, sizes, &n, &sum);
   *items += n * signature.count;
   *bytes += sum * signature.count;
 }
@@ -95,11 +95,11 @@ Status register_datarep(Datarep what) {
   return {};
 }
 
-Status place(const Datarep& datarep, const host::Type& type, Placed* out) {
+Status place(const Datarep& datarep, const datatype::Type& type, Placed* out) {
   *out = {};
   out->bytes = type.size();
   if (!datarep.converts() || type.size() == 0) return {};
-  FGMPI_TRY(host::signature_of(type, &out->signature));
+  FGMPI_TRY(datatype::signature_of(type, &out->signature));
   collect(out->signature, &out->sizes);
   for (auto& [predefined, bytes] : out->sizes) {
     out->memory[predefined] = size_in_memory(predefined);
@@ -124,20 +124,21 @@ Status place(const Datarep& datarep, const host::Type& type, Placed* out) {
   return {};
 }
 
-Status tree_in_file(const Datarep& datarep, const host::Type& type, host::TypeTreePtr* out) {
-  if (!datarep.converts()) return host::cached_tree_of(type, out);
+Status tree_in_file(const Datarep& datarep, const datatype::Type& type,
+                    datatype::TypeTreePtr* out) {
+  if (!datarep.converts()) return datatype::cached_tree_of(type, out);
   Placed placed;
-  auto tree = std::make_shared<host::TypeTree>();
+  auto tree = std::make_shared<datatype::TypeTree>();
   FGMPI_TRY(place(datarep, type, &placed));
-  FGMPI_TRY(host::tree_of(type, placed.sizes, tree.get()));
+  FGMPI_TRY(datatype::tree_of(type, placed.sizes, tree.get()));
   *out = std::move(tree);
   return {};
 }
 
-Status file_extent(const Datarep& datarep, const host::Type& type, int64_t* bytes) {
+Status file_extent(const Datarep& datarep, const datatype::Type& type, int64_t* bytes) {
   *bytes = type.extent();
   if (!datarep.converts()) return {};
-  host::TypeTreePtr tree;
+  datatype::TypeTreePtr tree;
   FGMPI_TRY(tree_in_file(datarep, type, &tree));
   *bytes = tree->extent;
   return {};
@@ -170,7 +171,7 @@ Status returned(const Datarep& datarep, const char* function, int code) {
 }
 
 /// The signature of `count` elements.
-host::Signature repeated(const host::Signature& one, int64_t count) {
+datatype::Signature repeated(const datatype::Signature& one, int64_t count) {
   if (one.inner.empty()) return {one.type, one.count * count, {}};
   return {MPI_DATATYPE_NULL, count, {one}};
 }
@@ -199,11 +200,11 @@ Status to_file(const Datarep& datarep, const Placed& placed, const pt2pt::Buffer
                char* out) {
   if (datarep.kind == Datarep::kRegistered) {
     if (!datarep.write && !datarep.write_small)
-      return host::pack(buffer.address, buffer.count, buffer.type, out);
+      return datatype::pack(buffer.address, buffer.count, buffer.type, out);
     return convert(datarep, false, buffer, buffer.count * placed.items, out);
   }
   const std::unique_ptr<char[]> packed(new char[static_cast<size_t>(buffer.bytes())]);
-  FGMPI_TRY(host::pack(buffer.address, buffer.count, buffer.type, packed.get()));
+  FGMPI_TRY(datatype::pack(buffer.address, buffer.count, buffer.type, packed.get()));
   const char* in = packed.get();
   Status status;
   for_each_run(repeated(placed.signature, buffer.count), [&](MPI_Datatype type, int64_t count) {
@@ -222,7 +223,7 @@ Status from_file(const Datarep& datarep, const Placed& placed, const char* in, i
   if (datarep.kind == Datarep::kRegistered) {
     if (datarep.read || datarep.read_small)
       return convert(datarep, true, buffer, whole.items, const_cast<char*>(in));
-    return host::unpack(in, bytes, buffer.address, buffer.count, buffer.type);
+    return datatype::unpack(in, bytes, buffer.address, buffer.count, buffer.type);
   }
   const std::unique_ptr<char[]> packed(new char[static_cast<size_t>(whole.memory)]);
   char* out = packed.get();
@@ -235,7 +236,7 @@ Status from_file(const Datarep& datarep, const Placed& placed, const char* in, i
     left -= n;
     return left > 0;
   });
-  return host::unpack(packed.get(), whole.memory, buffer.address, buffer.count, buffer.type);
+  return datatype::unpack(packed.get(), whole.memory, buffer.address, buffer.count, buffer.type);
 }
 
 }  // namespace fgmpi::file

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "host/type_tree.h"
+#include "datatype/type_tree.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::file {
@@ -38,18 +38,18 @@ Status register_datarep(Datarep what);
 
 /// What a datatype becomes in a file of some representation.
 struct Placed {
-  host::Signature signature;  ///< empty where the representation is memory's own
-  host::PlacedSizes sizes;    ///< sizes in the file of the predefined types in it
-  host::PlacedSizes memory;   ///< their sizes in memory
-  int64_t items = 0;          ///< predefined types in an element
-  int64_t bytes = 0;          ///< bytes of an element in the file
+  datatype::Signature signature;  ///< empty where the representation is memory's own
+  datatype::PlacedSizes sizes;    ///< sizes in the file of the predefined types in it
+  datatype::PlacedSizes memory;   ///< their sizes in memory
+  int64_t items = 0;              ///< predefined types in an element
+  int64_t bytes = 0;              ///< bytes of an element in the file
 };
 /// Fills *out for a type. Errors: MPI_ERR_TYPE; MPI_ERR_CONVERSION from the extent function.
-Status place(const Datarep& datarep, const host::Type& type, Placed* out);
+Status place(const Datarep& datarep, const datatype::Type& type, Placed* out);
 /// Makes the tree of the type as it lies in the file.
-Status tree_in_file(const Datarep& datarep, const host::Type& type, host::TypeTreePtr* out);
+Status tree_in_file(const Datarep& datarep, const datatype::Type& type, datatype::TypeTreePtr* out);
 /// Extent of a type in the file: MPI_File_get_type_extent.
-Status file_extent(const Datarep& datarep, const host::Type& type, int64_t* bytes);
+Status file_extent(const Datarep& datarep, const datatype::Type& type, int64_t* bytes);
 
 /// The whole items of the buffer's elements that a number of file bytes hold, and their bytes in
 /// memory.

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "base/count_words.h"
-#include "host/basic_type.h"
-#include "host/datatype.h"
+#include "datatype/basic_type.h"
+#include "datatype/datatype.h"
 
 namespace fgmpi::file::external32 {
 namespace {
@@ -61,10 +61,10 @@ External32Layout layout_of(MPI_Datatype type) {
     default:
       break;
   }
-  const auto bytes = static_cast<size_t>(host::basic_size(type));
-  const host::BasicType* known = host::basic_type(type);
-  const bool two =
-      known && (known->kind == host::BasicKind::kComplex || known->kind == host::BasicKind::kPair);
+  const auto bytes = static_cast<size_t>(datatype::basic_size(type));
+  const datatype::BasicType* known = datatype::basic_type(type);
+  const bool two = known && (known->kind == datatype::BasicKind::kComplex ||
+                             known->kind == datatype::BasicKind::kPair);
   if (two) return {{swapped(bytes / 2), swapped(bytes / 2)}, 2};
   return {{swapped(bytes)}, 1};
 }

@@ -589,8 +589,8 @@ void use_agreed_hints(const comm::Hints& hints, uint8_t flags, SharedFile* share
 bool has_short_pieces(const View& view) {
   constexpr int64_t kShort = 1024;
   if (view.contiguous() || !view.ascends) return false;
-  host::TypeCursor at(*view.tree);
-  const host::TypeRun first = at.next(view.tree->size);
+  datatype::TypeCursor at(*view.tree);
+  const datatype::TypeRun first = at.next(view.tree->size);
   return at.peek().offset + at.peek().bytes - first.offset <= 2 * kShort;
 }
 

@@ -13,7 +13,7 @@ namespace fgmpi::file {
 namespace {
 
 bool is_named(const host::Api& h, MPI_Datatype type) {
-  if (host::is_basic(type)) return true;
+  if (datatype::is_basic(type)) return true;
   int integers, addresses, types, combiner;
   return h.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
          combiner == MPI_COMBINER_NAMED;
@@ -21,7 +21,7 @@ bool is_named(const host::Api& h, MPI_Datatype type) {
 
 Status duplicate(MPI_Datatype type, MPI_Datatype* out) {
   *out = type;
-  if (host::is_basic(type)) return {};
+  if (datatype::is_basic(type)) return {};
   const int code = host::call([&](const host::Api& h) {
     return is_named(h, type) ? static_cast<int>(MPI_SUCCESS) : h.Type_dup(type, out);
   });
@@ -30,7 +30,7 @@ Status duplicate(MPI_Datatype type, MPI_Datatype* out) {
 }
 
 void drop(MPI_Datatype* type) {
-  if (host::is_basic(*type)) return;
+  if (datatype::is_basic(*type)) return;
   host::call([&](const host::Api& h) {
     return is_named(h, *type) ? static_cast<int>(MPI_SUCCESS) : h.Type_free(type);
   });
@@ -38,7 +38,7 @@ void drop(MPI_Datatype* type) {
 
 /// Checks what the standard requires of the displacements of both types (MPI-4.0 section 14.3). The
 /// error class is MPICH's.
-Status check_order(const char* argument, const host::TypeTree& tree, bool writable) {
+Status check_order(const char* argument, const datatype::TypeTree& tree, bool writable) {
   if (tree.size == 0) return {};
   if (tree.low() < 0)
     return error(MPI_ERR_IO,
@@ -65,7 +65,7 @@ View::~View() {
 
 int64_t View::offset_of(int64_t position) const {
   if (tree->contiguous()) return disp + tree->low() + position;
-  host::TypeCursor at(*tree);
+  datatype::TypeCursor at(*tree);
   at.seek(position);
   return disp + at.peek().offset;
 }
@@ -77,10 +77,10 @@ int64_t View::data_before(int64_t offset) const {
   if (!ascends) {
     // Counts whole filetypes that end before the offset, then run by run.
     const int64_t whole = std::max<int64_t>((offset - tree->high()) / tree->extent, 0);
-    host::TypeCursor at(*tree);
+    datatype::TypeCursor at(*tree);
     at.seek(whole * tree->size);
     for (;;) {
-      const host::TypeRun run = at.peek();
+      const datatype::TypeRun run = at.peek();
       if (run.offset + run.bytes > offset)
         return at.position() + std::max<int64_t>(offset - run.offset, 0);
       at.next(run.bytes);
@@ -112,20 +112,20 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
   auto view = std::make_shared<View>();
   if (disp < 0)
     return error(MPI_ERR_ARG, "disp is %lld; allowed is 0 or more", static_cast<long long>(disp));
-  host::Type file_type;
-  FGMPI_TRY(host::Type::of(etype, &view->etype));
-  FGMPI_TRY(host::Type::of(filetype, &file_type));
+  datatype::Type file_type;
+  FGMPI_TRY(datatype::Type::of(etype, &view->etype));
+  FGMPI_TRY(datatype::Type::of(filetype, &file_type));
   view->datarep = find_datarep(datarep);
   if (!view->datarep)
     return error(MPI_ERR_UNSUPPORTED_DATAREP,
                  "datarep is \"%s\"; allowed are \"native\", \"internal\", \"external32\" and what "
                  "MPI_Register_datarep was given",
                  datarep);
-  host::TypeTreePtr etype_tree;
+  datatype::TypeTreePtr etype_tree;
   FGMPI_TRY(tree_in_file(*view->datarep, view->etype, &etype_tree));
   FGMPI_TRY(tree_in_file(*view->datarep, file_type, &view->tree));
   view->etype_size = etype_tree->size;
-  const host::TypeTree& tree = *view->tree;
+  const datatype::TypeTree& tree = *view->tree;
   if (view->etype_size == 0)
     return error(MPI_ERR_ARG, "etype has no bytes; allowed is one that has some");
   if (tree.size % view->etype_size)

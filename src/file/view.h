@@ -4,7 +4,7 @@
 //                   xx..xx......  xx..xx......
 //
 // Position p of the data is a byte of the filetype's data, found by walking the type's tree
-// (host/type_tree.h).
+// (datatype/type_tree.h).
 //
 // Thread rule: one thread; nothing here switches. Invariant: a view does not change; operations
 // under way share ownership of theirs.
@@ -14,19 +14,19 @@
 
 #include <memory>
 
+#include "datatype/type_tree.h"
 #include "file/datarep.h"
-#include "host/type_tree.h"
 
 namespace fgmpi::file {
 
 struct View {
   int64_t disp = 0;
-  int64_t etype_size = 1;  ///< in the file
-  host::TypeTreePtr tree;  ///< the filetype's tree, as it lies in the file
+  int64_t etype_size = 1;      ///< in the file
+  datatype::TypeTreePtr tree;  ///< the filetype's tree, as it lies in the file
   /// True where positions ascend with offsets. False for overlapping filetypes, which only files
   /// that are read may have.
   bool ascends = true;
-  host::Type etype;
+  datatype::Type etype;
   /// The types that MPI_File_get_view copies: duplicates, or predefined types themselves.
   MPI_Datatype held_etype = MPI_BYTE, held_filetype = MPI_BYTE;
   DatarepPtr datarep;

@@ -59,7 +59,7 @@ Status Walk::begin(int64_t position) {
   low_ = view_->offset_of(position);
   high_ = view_->offset_of(last) + 1;
   if (!view_->ascends) {  // somewhere in the filetypes from the first to the last
-    const host::TypeTree& tree = *view_->tree;
+    const datatype::TypeTree& tree = *view_->tree;
     low_ = view_->disp + tree.low() + position / tree.size * tree.extent;
     high_ = view_->disp + tree.high() + last / tree.size * tree.extent;
   }
@@ -69,7 +69,7 @@ Status Walk::begin(int64_t position) {
   }
   base_ = converted_ ? converted_.get() : static_cast<char*>(buffer_.address);
   if (converted_) return {};
-  FGMPI_TRY(host::cached_tree_of(buffer_.type, &memory_));
+  FGMPI_TRY(datatype::cached_tree_of(buffer_.type, &memory_));
   if (memory_->contiguous()) {
     base_ = moved(base_, memory_->low());
     memory_ = nullptr;
@@ -92,7 +92,7 @@ void Walk::next_pieces(int64_t limit, size_t most, int64_t bytes, std::vector<Fi
     if (in_file_) n = std::min(n, in_file_->peek().bytes);
     char* memory = moved(base_, total_ - left_);
     if (in_memory_) {
-      const host::TypeRun run = in_memory_->next(n);
+      const datatype::TypeRun run = in_memory_->next(n);
       memory = moved(base_, run.offset);
       n = run.bytes;
     }

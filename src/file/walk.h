@@ -50,8 +50,8 @@ class Walk {
   bool write_ = false;
   char* base_ = nullptr;
   std::unique_ptr<char[]> converted_;  ///< elements as they are in the file
-  host::TypeTreePtr memory_;           ///< nullptr: elements lie in a row
-  std::optional<host::TypeCursor> in_memory_, in_file_;
+  datatype::TypeTreePtr memory_;       ///< nullptr: elements lie in a row
+  std::optional<datatype::TypeCursor> in_memory_, in_file_;
   int64_t start_ = 0, total_ = 0, left_ = 0, low_ = 0, high_ = 0;
 };
 

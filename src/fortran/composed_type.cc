@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "datatype/type_tree.h"
 #include "host/host.h"
-#include "host/type_tree.h"
 
 namespace fgmpi::fortran {
 namespace {
@@ -91,16 +91,16 @@ struct ElementUnit {
 };
 
 /// Finds a unit; returns false when compose_elements() has to split the elements.
-bool find_unit(const ArraySection& section, int64_t count, const host::Type& type,
-               const host::TypeTree& tree, ElementUnit* unit) {
+bool find_unit(const ArraySection& section, int64_t count, const datatype::Type& type,
+               const datatype::TypeTree& tree, ElementUnit* unit) {
   auto fits = [&](int64_t bytes) { return bytes > 0 && section.element() % bytes == 0; };
   const bool inside = tree.low() >= 0 && tree.high() <= tree.extent;
   if (inside && fits(tree.extent)) {
     *unit = {type.host_handle(), tree.extent, count};
     return true;
   }
-  if (!tree.contiguous() || tree.low() != 0 || !host::is_basic(tree.element)) return false;
-  const int64_t bytes = host::basic_size(tree.element);
+  if (!tree.contiguous() || tree.low() != 0 || !datatype::is_basic(tree.element)) return false;
+  const int64_t bytes = datatype::basic_size(tree.element);
   if (!fits(bytes)) return false;
   *unit = {tree.element, bytes, count * tree.size / bytes};
   return true;
@@ -182,24 +182,24 @@ class Rows {
 /// Walks over a signature and the addresses of its bytes at the same time, and adds them to Rows.
 class Taker {
  public:
-  Taker(const ArraySection& section, const host::TypeTree& tree, Rows* rows)
+  Taker(const ArraySection& section, const datatype::TypeTree& tree, Rows* rows)
       : section_(section), cursor_(tree), rows_(rows) {}
 
-  void take(const host::Signature& signature) {
+  void take(const datatype::Signature& signature) {
     for (int64_t i = 0; i < (signature.inner.empty() ? 1 : signature.count); ++i) {
-      for (const host::Signature& inner : signature.inner) take(inner);
+      for (const datatype::Signature& inner : signature.inner) take(inner);
       if (signature.inner.empty()) take_elements(signature.type, signature.count);
     }
   }
 
  private:
   void take_elements(MPI_Datatype type, int64_t count) {
-    host::Type of;
-    const bool known = host::Type::of(type, &of).ok();
+    datatype::Type of;
+    const bool known = datatype::Type::of(type, &of).ok();
     const int64_t size = known ? of.size() : 1;
     int64_t left = count * size, phase = 0;
     while (left > 0) {
-      const host::TypeRun run = cursor_.next(left);
+      const datatype::TypeRun run = cursor_.next(left);
       section_.for_each_row(run.offset, run.bytes, [&](int64_t at, int64_t bytes) {
         rows_->add(at, bytes, type, size, phase);
         phase = (phase + bytes) % size;
@@ -208,12 +208,13 @@ class Taker {
     }
   }
   const ArraySection& section_;
-  host::TypeCursor cursor_;
+  datatype::TypeCursor cursor_;
   Rows* rows_;
 };
 
 MPI_Datatype compose_elements(TypeMaker& maker, const ArraySection& section, int64_t count,
-                              const host::TypeTree& tree, const host::Signature& signature) {
+                              const datatype::TypeTree& tree,
+                              const datatype::Signature& signature) {
   Rows rows;
   Taker taker(section, tree, &rows);
   for (int64_t i = 0; i < count; ++i) taker.take(signature);
@@ -223,14 +224,14 @@ MPI_Datatype compose_elements(TypeMaker& maker, const ArraySection& section, int
 
 /// Makes a composed type. `distance`: bytes from one element of the result to the next, or 0 where
 /// only one is used.
-Status make(const ArraySection& section, int64_t count, const host::Type& type, int64_t distance,
-            MPI_Datatype* made) {
-  host::TypeTreePtr tree;
-  FGMPI_TRY(host::cached_tree_of(type, &tree));
+Status make(const ArraySection& section, int64_t count, const datatype::Type& type,
+            int64_t distance, MPI_Datatype* made) {
+  datatype::TypeTreePtr tree;
+  FGMPI_TRY(datatype::cached_tree_of(type, &tree));
   ElementUnit unit;
-  host::Signature signature;
+  datatype::Signature signature;
   const bool whole = find_unit(section, count, type, *tree, &unit);
-  if (!whole) FGMPI_TRY(host::signature_of(type, &signature));
+  if (!whole) FGMPI_TRY(datatype::signature_of(type, &signature));
   const int code = host::call([&](const Api& h) {
     TypeMaker maker(h);
     MPI_Datatype result = whole ? compose_units(maker, section, unit)
@@ -246,7 +247,7 @@ Status make(const ArraySection& section, int64_t count, const host::Type& type, 
 
 }  // namespace
 
-Status check_reach(const ArraySection& section, int64_t count, const host::Type& type,
+Status check_reach(const ArraySection& section, int64_t count, const datatype::Type& type,
                    const char* argument) {
   if (count <= 0 || type.size() == 0) return {};
   int64_t reach, high = type.true_lb() + type.true_extent();
@@ -262,13 +263,13 @@ Status check_reach(const ArraySection& section, int64_t count, const host::Type&
                static_cast<long long>(low), static_cast<long long>(high - 1));
 }
 
-Status compose(const ArraySection& section, int64_t count, const host::Type& type,
+Status compose(const ArraySection& section, int64_t count, const datatype::Type& type,
                MPI_Datatype* made) {
   return make(section, count, type, 0, made);
 }
 
 Status compose_partition(const ArraySection& section, int64_t partitions, int64_t count,
-                         const host::Type& type, const char* argument, MPI_Datatype* made) {
+                         const datatype::Type& type, const char* argument, MPI_Datatype* made) {
   const int64_t bytes = count * type.extent();
   int64_t elements = bytes % section.element() == 0 ? bytes / section.element() : 0;
   // Partitions lie at equal distances where each consists of whole rows of the dimensions below d,
@@ -286,7 +287,7 @@ Status compose_partition(const ArraySection& section, int64_t partitions, int64_
 }
 
 void free_composed(MPI_Datatype type) {
-  host::type_freed(type);
+  datatype::type_freed(type);
   host::call([&](const Api& h) { return h.Type_free(&type); });
 }
 

@@ -11,24 +11,24 @@
 #include <mpi.h>
 
 #include "base/status.h"
+#include "datatype/datatype.h"
 #include "fortran/section.h"
-#include "host/datatype.h"
 
 namespace fgmpi::fortran {
 
 /// Checks that the section has all bytes of the sequence that `count` elements of `type` need.
 /// Errors: MPI_ERR_BUFFER where it does not. `argument` is the buffer's name.
-Status check_reach(const ArraySection& section, int64_t count, const host::Type& type,
+Status check_reach(const ArraySection& section, int64_t count, const datatype::Type& type,
                    const char* argument);
 
 /// Makes a committed datatype for the first `count` elements of `type` in the sequence. REQUIRES:
 /// check_reach() is ok. Errors: MPI_ERR_TYPE, MPI_ERR_NO_MEM.
-Status compose(const ArraySection& section, int64_t count, const host::Type& type,
+Status compose(const ArraySection& section, int64_t count, const datatype::Type& type,
                MPI_Datatype* made);
 /// Makes such a datatype for the first of `partitions` partitions; its extent is the distance to
 /// the next one. Errors: also MPI_ERR_BUFFER when the partitions do not lie at equal distances.
 Status compose_partition(const ArraySection& section, int64_t partitions, int64_t count,
-                         const host::Type& type, const char* argument, MPI_Datatype* made);
+                         const datatype::Type& type, const char* argument, MPI_Datatype* made);
 /// Frees a composed type. MPI keeps it until the calls that use it are complete.
 void free_composed(MPI_Datatype type);
 

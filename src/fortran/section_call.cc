@@ -97,8 +97,9 @@ Status SectionCall::prepare_buffer(int index) {
       if (number(buffer.count, buffer.wide_counts) <= section.element()) return {};
       return not_contiguous(buffer, "for as long as MPI uses it");
     case BufferAmount::kOneElement: {
-      host::Type of;
-      if (!host::Type::of(type(buffer.type), &of).ok() || of.size() <= section.element()) return {};
+      datatype::Type of;
+      if (!datatype::Type::of(type(buffer.type), &of).ok() || of.size() <= section.element())
+        return {};
       return not_contiguous(buffer, "for an element");
     }
     default:
@@ -113,8 +114,8 @@ Status SectionCall::prepare_buffer(int index) {
 Status SectionCall::compose_buffer(int index, const ArraySection& section) {
   const BufferArgument& buffer = procedure_.buffer[index];
   const int64_t count = number(buffer.count, buffer.wide_counts);
-  host::Type of;
-  if (count <= 0 || !host::Type::of(type(buffer.type), &of).ok() || of.size() == 0) return {};
+  datatype::Type of;
+  if (count <= 0 || !datatype::Type::of(type(buffer.type), &of).ok() || of.size() == 0) return {};
   if (buffer.amount == BufferAmount::kPartitions) {
     const int64_t partitions = number(procedure_.partitions, false);
     if (partitions <= 0) return {};
@@ -139,9 +140,10 @@ Status SectionCall::stage_buffer(const BufferArgument& buffer, const ArraySectio
 }
 
 Status SectionCall::add_blocks(const BufferArgument& buffer, StagedBuffer* staged) {
-  host::Type of;
+  datatype::Type of;
   const bool typed = buffer.amount == BufferAmount::kTypedList;
-  if (buffer.type != kAbsent && !typed && !host::Type::of(type(buffer.type), &of).ok()) return {};
+  if (buffer.type != kAbsent && !typed && !datatype::Type::of(type(buffer.type), &of).ok())
+    return {};
   auto count = [&](int64_t i = 0) { return number(buffer.count, buffer.wide_counts, i); };
   auto place = [&](int64_t i) {
     return number(buffer.displacements, buffer.wide_displacements, i);
@@ -155,7 +157,7 @@ Status SectionCall::add_blocks(const BufferArgument& buffer, StagedBuffer* stage
     case BufferAmount::kTypedList:
       for (int64_t i = 0; i < n; ++i) {
         const MPI_Datatype handle = static_cast<MPI_Datatype*>(arguments_[buffer.type])[i];
-        if (count(i) <= 0 || !host::Type::of(handle, &of).ok()) continue;
+        if (count(i) <= 0 || !datatype::Type::of(handle, &of).ok()) continue;
         FGMPI_TRY(staged->add_block(place(i), count(i), of, buffer.name));
       }
       return {};

@@ -8,7 +8,7 @@
 
 namespace fgmpi::fortran {
 
-Status StagedBuffer::add_block(int64_t at, int64_t count, const host::Type& type,
+Status StagedBuffer::add_block(int64_t at, int64_t count, const datatype::Type& type,
                                const char* argument) {
   if (count <= 0 || type.size() == 0) return {};
   int64_t reach, low, high;
@@ -22,8 +22,8 @@ Status StagedBuffer::add_block(int64_t at, int64_t count, const host::Type& type
                  "allowed are counts and displacements that stay in the section",
                  argument, static_cast<long long>(section_.bytes()), static_cast<long long>(low),
                  static_cast<long long>(high - 1));
-  host::TypeTreePtr tree;
-  FGMPI_TRY(host::cached_tree_of(type, &tree));
+  datatype::TypeTreePtr tree;
+  FGMPI_TRY(datatype::cached_tree_of(type, &tree));
   low_ = blocks_.empty() ? low : std::min(low_, low);
   high_ = std::max(high_, high);
   // Blocks that follow each other are joined, so a gather has one, whatever the number of ranks.
@@ -66,7 +66,7 @@ void StagedBuffer::for_each_row(F&& f) const {
       continue;
     }
     for (int64_t i = 0; i < block.count; ++i)
-      host::for_each_run(block.tree->root, block.at + i * block.tree->extent, copy_run);
+      datatype::for_each_run(block.tree->root, block.at + i * block.tree->extent, copy_run);
   }
 }
 

@@ -15,8 +15,8 @@
 
 #include "base/status.h"
 #include "coll/memory.h"
+#include "datatype/type_tree.h"
 #include "fortran/section.h"
-#include "host/type_tree.h"
 
 namespace fgmpi::fortran {
 
@@ -25,7 +25,7 @@ class StagedBuffer {
   explicit StagedBuffer(const ArraySection& section) : section_(section) {}
   /// Adds `count` elements of `type`, the first at byte `at` of the sequence. Errors: MPI_ERR_TYPE;
   /// MPI_ERR_BUFFER when the section does not have them all.
-  Status add_block(int64_t at, int64_t count, const host::Type& type, const char* argument);
+  Status add_block(int64_t at, int64_t count, const datatype::Type& type, const char* argument);
   /// Allocates the memory. REQUIRES: called once, after all blocks were added. Errors:
   /// MPI_ERR_NO_MEM.
   Status allocate();
@@ -39,7 +39,7 @@ class StagedBuffer {
   struct StagedBlock {
     int64_t at;
     int64_t count;
-    host::TypeTreePtr tree;
+    datatype::TypeTreePtr tree;
   };
   template <class F>
   void for_each_row(F&& f) const;

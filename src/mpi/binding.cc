@@ -60,7 +60,8 @@ Status null_pointer(const char* argument) {
   return error(MPI_ERR_ARG, "%s is a null pointer; allowed is the address of a variable", argument);
 }
 
-Status check_volume(int64_t count, int64_t parts, const host::Type& type, const char* argument) {
+Status check_volume(int64_t count, int64_t parts, const datatype::Type& type,
+                    const char* argument) {
   int64_t elements, bytes, reach;
   if (__builtin_expect(!__builtin_mul_overflow(count, parts, &elements) &&
                            !__builtin_mul_overflow(elements, type.size(), &bytes) &&
@@ -78,7 +79,7 @@ Status check_volume(int64_t count, int64_t parts, const host::Type& type, const 
 
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out) {
   if (__builtin_expect(count < 0, 0)) return check_count(count);
-  FGMPI_TRY(host::Type::of(type_for(count, datatype), &out->type));
+  FGMPI_TRY(datatype::Type::of(type_for(count, datatype), &out->type));
   FGMPI_TRY(check_volume(count, 1, out->type, "count"));
   out->address = const_cast<void*>(address);
   out->count = count;

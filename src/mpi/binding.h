@@ -21,7 +21,7 @@
 #include <type_traits>
 
 #include "comm/comm.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 #include "mpi/entry.h"
 #include "mpi/errors/errors.h"
 #include "mpi/own.h"
@@ -85,7 +85,7 @@ inline bool in_basic_types(MPI_Datatype type) {
 inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
   if (__builtin_expect(!in_basic_types(type), 0)) return false;
   int64_t n;
-  if (__builtin_expect(__builtin_mul_overflow(count, host::basic_size(type), &n) || n < 0, 0))
+  if (__builtin_expect(__builtin_mul_overflow(count, datatype::basic_size(type), &n) || n < 0, 0))
     return false;
   *bytes = static_cast<uint64_t>(n);
   return __builtin_expect(address != nullptr, 1) || n == 0;
@@ -99,7 +99,7 @@ inline Status check_pointer(const void* pointer, const char* argument) {
 
 /// Checks `parts` times `count` elements: MPI_ERR_COUNT when their bytes, or the memory that they
 /// extend over, need more than 63 bits. REQUIRES: count >= 0, parts >= 0.
-Status check_volume(int64_t count, int64_t parts, const host::Type& type, const char* argument);
+Status check_volume(int64_t count, int64_t parts, const datatype::Type& type, const char* argument);
 
 /// Makes a Buffer of address, count and type; MPI_BOTTOM is allowed, and null with zero bytes.
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out);

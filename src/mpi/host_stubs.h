@@ -7,11 +7,11 @@
 #include <string_view>
 #include <type_traits>
 
-#include "host/basic_type.h"
-#include "host/bottom.h"
-#include "host/datatype.h"
+#include "datatype/basic_type.h"
+#include "datatype/bottom.h"
+#include "datatype/datatype.h"
+#include "datatype/op.h"
 #include "host/host.h"
-#include "host/op.h"
 #include "mpi/datatype/pack_external.h"
 #include "mpi/entry.h"
 #include "mpi/errors/errors.h"
@@ -26,8 +26,8 @@
 
 namespace fgmpi::mpi::stub {
 
+using datatype::BottomBuffer;
 using host::Api;
-using host::BottomBuffer;
 
 /// The host sees its own MPI_COMM_SELF for any communicator of ours, and a null communicator
 /// unchanged.
@@ -53,7 +53,7 @@ R forward(const Api& api, R (*Api::*member)(P...), const char* call, A... argume
 }
 
 inline bool op_freed(MPI_Op* op) {
-  if (!op || !host::defer_free(*op)) return false;
+  if (!op || !datatype::defer_free(*op)) return false;
   *op = MPI_OP_NULL;
   return true;
 }
@@ -62,8 +62,8 @@ inline bool op_freed(MPI_Op* op) {
 /// then gives the answer or the error.
 template <class I>
 bool basic_size(MPI_Datatype type, I* size) {
-  if (!size || !host::is_basic(type) || !host::basic_type(type)) return false;
-  *size = static_cast<I>(host::basic_size(type));
+  if (!size || !datatype::is_basic(type) || !datatype::basic_type(type)) return false;
+  *size = static_cast<I>(datatype::basic_size(type));
   return true;
 }
 template <class I>
@@ -79,7 +79,7 @@ bool basic_extent(MPI_Datatype type, I* lb, I* extent) {
 inline int refuse_large_counts(const char* call, MPI_Datatype type) {
   MPI_Count integers, addresses, counts = 0, types;
   int combiner;
-  if (host::is_basic(type) ||
+  if (datatype::is_basic(type) ||
       host::call([&](const Api& h) {
         return h.Type_get_envelope_c(type, &integers, &addresses, &counts, &types, &combiner);
       }) != MPI_SUCCESS ||
@@ -92,7 +92,7 @@ inline int refuse_large_counts(const char* call, MPI_Datatype type) {
 }
 
 /// Checks two buffers (MPI-4.0 section 6.9.7): neither may be MPI_IN_PLACE.
-inline Status check_local_buffers(const void* in, const void* inout, const host::Type& type) {
+inline Status check_local_buffers(const void* in, const void* inout, const datatype::Type& type) {
   if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE)
     return error(MPI_ERR_BUFFER, "%s is MPI_IN_PLACE; allowed is a buffer",
                  in == MPI_IN_PLACE ? "inbuf" : "inoutbuf");
@@ -107,16 +107,17 @@ inline Status check_local_buffers(const void* in, const void* inout, const host:
 
 inline int reduce_local(const char* call, const void* in, void* inout, MPI_Count count,
                         MPI_Datatype datatype, MPI_Op op) {
-  host::Type type;
+  datatype::Type type;
   Status status = count < 0 ? error(MPI_ERR_COUNT, "count %lld: allowed is 0 or more",
                                     static_cast<long long>(count))
-                            : host::Type::of(datatype, &type);
+                            : datatype::Type::of(datatype, &type);
   if (status.ok() && count > 0) status = check_local_buffers(in, inout, type);
-  if (status.ok()) status = host::reduce_local(in, inout, count, type, op);
+  if (status.ok()) status = datatype::reduce_local(in, inout, count, type, op);
   return status.ok() ? MPI_SUCCESS : fail(call, nullptr, status);
 }
 
-/// MPI_Pack and MPI_Pack_c: the host packs, and host::complete_packing() adds what it leaves out.
+/// MPI_Pack and MPI_Pack_c: the host packs, and datatype::complete_packing() adds what it leaves
+/// out.
 template <class Function, class Count>
 int pack(Function Api::*member, const char* call, const void* in, Count count, MPI_Datatype type,
          void* out, Count size, Count* position, MPI_Comm in_comm) {
@@ -124,10 +125,10 @@ int pack(Function Api::*member, const char* call, const void* in, Count count, M
   const Count before = position ? *position : 0;
   const int code =
       forward(host::api(), member, call, in, count, type, out, size, position, comm(in_comm));
-  if (code == MPI_SUCCESS && !host::is_basic(type))
+  if (code == MPI_SUCCESS && !datatype::is_basic(type))
     host::call([&](const Api& h) {
       *position =
-          before + static_cast<Count>(host::complete_packing(
+          before + static_cast<Count>(datatype::complete_packing(
                        h, in, count, type, static_cast<char*>(out) + before, *position - before));
       return MPI_SUCCESS;
     });

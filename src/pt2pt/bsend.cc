@@ -190,7 +190,7 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
   if (buffer.type.contiguous()) {
     if (n) memcpy(segment->data(), bytes_of(buffer), n);
   } else {
-    Status packed = host::pack(buffer.address, buffer.count, buffer.type, segment->data());
+    Status packed = datatype::pack(buffer.address, buffer.count, buffer.type, segment->data());
     if (!packed.ok()) {
       segment->used = 0;
       return packed;
@@ -199,7 +199,7 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
   BufferedSend* send = g_buffered_sends.make();
   send->attached = attached;
   send->segment = segment;
-  send->buffer = Buffer{segment->data(), static_cast<int64_t>(n), host::Type()};
+  send->buffer = Buffer{segment->data(), static_cast<int64_t>(n), datatype::Type()};
   send->op.buffer = &send->buffer;
   send->op.to = to;
   send->op.envelope = envelope;

@@ -143,7 +143,7 @@ UnexpectedMessage* copy_of(const SendOp& sender) {
   const Buffer& b = *sender.buffer;
   if (b.type.contiguous()) {
     if (sender.size) copy_bytes(u->payload(), bytes_of(b), sender.size);
-  } else if (!host::pack(b.address, b.count, b.type, u->payload()).ok()) {
+  } else if (!datatype::pack(b.address, b.count, b.type, u->payload()).ok()) {
     drop_unexpected(u);  // the receive will meet the same error and report it
     return nullptr;
   }

@@ -50,9 +50,9 @@ void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t s
 }
 
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {
-  record_first_error(op, host::unpack(bytes, static_cast<int64_t>(n), op->buffer->address,
-                                      op->buffer->count, op->buffer->type));
-  record_first_error(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
+  record_first_error(op, datatype::unpack(bytes, static_cast<int64_t>(n), op->buffer->address,
+                                          op->buffer->count, op->buffer->type));
+  record_first_error(op, datatype::check_end(static_cast<int64_t>(n), op->buffer->type));
 }
 
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
@@ -62,21 +62,23 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
   uint64_t n = set_outcome(op, from, size);
   if (n == 0) return;
   if (n == size && op->data) {
-    record_first_error(op, host::pack(source.address, source.count, source.type, op->data));
+    record_first_error(op, datatype::pack(source.address, source.count, source.type, op->data));
   } else if (n == size) {
-    record_first_error(op, host::copy(source.address, source.count, source.type,
-                                      op->buffer->address, op->buffer->count, op->buffer->type));
-    record_first_error(op, host::check_end(static_cast<int64_t>(n), op->buffer->type));
+    record_first_error(
+        op, datatype::copy(source.address, source.count, source.type, op->buffer->address,
+                           op->buffer->count, op->buffer->type));
+    record_first_error(op, datatype::check_end(static_cast<int64_t>(n), op->buffer->type));
   } else {  // truncated: rare, through a staging copy
     const Bytes staging = allocate_bytes(size);
     if (!staging) return record_first_error(op, no_memory_for_message(size));
-    record_first_error(op, host::pack(source.address, source.count, source.type, staging.get()));
+    record_first_error(op,
+                       datatype::pack(source.address, source.count, source.type, staging.get()));
     if (op->data)
       memcpy(op->data, staging.get(), n);
     else
-      record_first_error(op,
-                         host::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address,
-                                      op->buffer->count, op->buffer->type));
+      record_first_error(
+          op, datatype::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address,
+                               op->buffer->count, op->buffer->type));
   }
 }
 

@@ -373,7 +373,7 @@ class PartitionedRecv final : public Request {
     const uint64_t begin = j * part_bytes(), received = sender_bytes_ * parts_count_;
     if (begin >= received) return;
     const auto bytes = static_cast<int64_t>(std::min(part_bytes(), received - begin));
-    Status status = host::unpack(staging_.data() + begin, bytes, b.address, b.count, b.type);
+    Status status = datatype::unpack(staging_.data() + begin, bytes, b.address, b.count, b.type);
     if (!status.ok() && outcome.error.ok()) outcome.error = std::move(status);
   }
 

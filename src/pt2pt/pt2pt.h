@@ -30,7 +30,7 @@
 #include "base/ref_count.h"
 #include "base/status.h"
 #include "ch4-av-rankmap/av.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 #include "proclet-sched/sched.h"
 #include "transport/transport.h"
 
@@ -49,7 +49,7 @@ enum class SendMode : uint8_t { kStandard, kSynchronous, kReady, kBuffered };
 struct Buffer {
   void* address = nullptr;
   int64_t count = 0;
-  host::Type type;
+  datatype::Type type;
   int64_t bytes() const { return count * type.size(); }
 };
 

@@ -19,9 +19,9 @@ Status copy_out(Exchange* x, Bytes* copy) {
   if (x->send.type.contiguous()) {
     if (n) memcpy(copy->get(), bytes_of(x->send), static_cast<size_t>(n));
   } else {
-    FGMPI_TRY(host::pack(x->send.address, x->send.count, x->send.type, copy->get()));
+    FGMPI_TRY(datatype::pack(x->send.address, x->send.count, x->send.type, copy->get()));
   }
-  x->send = Buffer{copy->get(), n, host::Type()};
+  x->send = Buffer{copy->get(), n, datatype::Type()};
   return {};
 }
 

@@ -159,7 +159,7 @@ AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
 }
 
 /// The runs of elements that an MPI call received as an argument.
-Status runs_of(const void* address, int64_t count, const host::Type& type, AddressRuns* out) {
+Status runs_of(const void* address, int64_t count, const datatype::Type& type, AddressRuns* out) {
   out->clear();
   if (count <= 0 || type.size() == 0) return {};
   LayoutPtr layout;
@@ -387,7 +387,7 @@ AccessTable* access_table(void* control, uint64_t control_bytes) {
 }
 
 Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, MemoryUse use,
-                       int64_t offset, const host::Type& target_type) {
+                       int64_t offset, const datatype::Type& target_type) {
   CheckedMember& member = members()[win];
   AddressRuns target, origin, result;
   LayoutPtr layout;
@@ -395,14 +395,14 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
   target = runs_of(*layout, what.target.count, static_cast<uint64_t>(reach.base + offset));
   if (target.empty()) return {};
   // Origin memory: an operation writes there only as a get, or the result of a fetch.
-  host::Type type;
+  datatype::Type type;
   if (what.origin.address && what.op != MPI_NO_OP) {
-    FGMPI_TRY(host::Type::of(what.origin.type, &type));
+    FGMPI_TRY(datatype::Type::of(what.origin.type, &type));
     FGMPI_TRY(runs_of(what.origin.address, what.origin.count, type, &origin));
   }
   const Elements& sink = use == MemoryUse::kRead ? what.origin : what.result;
   if (sink.address) {
-    FGMPI_TRY(host::Type::of(sink.type, &type));
+    FGMPI_TRY(datatype::Type::of(sink.type, &type));
     FGMPI_TRY(runs_of(sink.address, sink.count, type, &result));
   }
   FGMPI_TRY(check_runs(origin, false, what.call));
@@ -431,7 +431,7 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
   return {};
 }
 
-Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
+Status check_local(const void* address, int64_t count, const datatype::Type& type, bool writes,
                    const char* call) {
   AddressRuns runs;
   FGMPI_TRY(runs_of(address, count, type, &runs));

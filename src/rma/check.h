@@ -34,7 +34,7 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 namespace fgmpi::rma {
 
@@ -87,9 +87,9 @@ AccessTable* access_table(void* control, uint64_t control_bytes);
 /// target's displacement in bytes. May switch; another target may be in reach afterwards. Errors:
 /// MPI_ERR_RMA_CONFLICT with FGMPI_RMA_CHECK=error.
 Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, MemoryUse use,
-                       int64_t offset, const host::Type& target_type);
+                       int64_t offset, const datatype::Type& target_type);
 /// Checks memory that an MPI call of the running rank reads or writes. Errors: as above.
-Status check_local(const void* address, int64_t count, const host::Type& type, bool writes,
+Status check_local(const void* address, int64_t count, const datatype::Type& type, bool writes,
                    const char* call);
 
 /// Checks bytes that the program of the running rank has loaded or stored since its last call: in

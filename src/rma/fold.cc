@@ -7,8 +7,8 @@
 #include <mutex>
 
 #include "base/processor.h"
-#include "host/basic_type.h"
-#include "host/op.h"
+#include "datatype/basic_type.h"
+#include "datatype/op.h"
 
 namespace fgmpi::rma {
 namespace {
@@ -102,10 +102,10 @@ bool by_processor(MPI_Op op, bool integer, W* at, W value, W* old) {
 }
 
 /// True where sums of the type are those of integers.
-bool is_integer(const host::Type& type) {
-  const host::BasicType* basic = host::basic_type(type.handle());
-  return basic && basic->kind != host::BasicKind::kFloat &&
-         basic->kind != host::BasicKind::kComplex && basic->kind != host::BasicKind::kPair;
+bool is_integer(const datatype::Type& type) {
+  const datatype::BasicType* basic = datatype::basic_type(type.handle());
+  return basic && basic->kind != datatype::BasicKind::kFloat &&
+         basic->kind != datatype::BasicKind::kComplex && basic->kind != datatype::BasicKind::kPair;
 }
 
 /// Sums floating-point words of a type of the same width: the processor has no atomic operation for
@@ -226,7 +226,7 @@ void fold_words(const Folding& f, char* target, const char* source, char* old, i
 Status check_operation_of_accumulate(MPI_Op op, bool fetching) {
   if (op == MPI_NO_OP && !fetching)
     return error(MPI_ERR_OP, "op is MPI_NO_OP; allowed is that where the target's data is fetched");
-  if (host::is_predefined(op)) return {};
+  if (datatype::is_predefined(op)) return {};
   return error(MPI_ERR_OP, "op 0x%08x is not predefined; allowed are predefined operations",
                static_cast<unsigned>(op));
 }
@@ -237,11 +237,11 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
         MPI_ERR_TYPE,
         "the target datatype is made of several predefined types; allowed are those made of "
         "one");
-  FGMPI_TRY(host::Type::of(element, &out->type));
+  FGMPI_TRY(datatype::Type::of(element, &out->type));
   FGMPI_TRY(check_operation_of_accumulate(op, fetching));
   out->reduce = nullptr;
   if (op != MPI_REPLACE && op != MPI_NO_OP)
-    FGMPI_TRY(host::find_accumulate(op, out->type, &out->reduce));
+    FGMPI_TRY(datatype::find_accumulate(op, out->type, &out->reduce));
   out->op = op;
   out->size = out->head = out->type.size();
   out->stride = out->type.extent();
@@ -364,12 +364,12 @@ void swap_if_equal(void* target, const void* expected, const void* desired, void
   }
 }
 
-Status check_swappable(const host::Type& type) {
-  const host::BasicType* basic = host::basic_type(host::values_of(type));
+Status check_swappable(const datatype::Type& type) {
+  const datatype::BasicType* basic = datatype::basic_type(datatype::values_of(type));
   const bool good =
       basic && type.size() <= 8 &&
-      (basic->kind == host::BasicKind::kInteger || basic->kind == host::BasicKind::kLogical ||
-       basic->kind == host::BasicKind::kBytes);
+      (basic->kind == datatype::BasicKind::kInteger ||
+       basic->kind == datatype::BasicKind::kLogical || basic->kind == datatype::BasicKind::kBytes);
   if (good) return {};
   return error(
       MPI_ERR_TYPE,

@@ -24,8 +24,8 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "host/datatype.h"
-#include "host/reducer.h"
+#include "datatype/datatype.h"
+#include "datatype/reducer.h"
 #include "rma/control.h"
 #include "rma/layout.h"
 
@@ -44,10 +44,10 @@ inline constexpr int64_t kMostUnderLock = 64 << 10;
 ///                             0     head     size
 struct Folding {
   MPI_Op op = MPI_REPLACE;
-  host::Type type;                 ///< predefined
-  host::Reducer reduce = nullptr;  ///< nullptr: MPI_REPLACE or MPI_NO_OP
-  int64_t size = 1;                ///< bytes of data of an element
-  int64_t stride = 1;              ///< bytes from an element to the next in a row at the target
+  datatype::Type type;                 ///< predefined
+  datatype::Reducer reduce = nullptr;  ///< nullptr: MPI_REPLACE or MPI_NO_OP
+  int64_t size = 1;                    ///< bytes of data of an element
+  int64_t stride = 1;                  ///< bytes from an element to the next in a row at the target
   int64_t head = 1;      ///< bytes of a pair's value, where the pair has a gap; else of the element
   int64_t index_at = 0;  ///< offset of a pair's index, where the pair has a gap
   bool has_gap() const { return size != stride; }
@@ -85,6 +85,6 @@ void fold_alone(const Folding& folding, void* target, const void* source, int64_
 void swap_if_equal(void* target, const void* expected, const void* desired, void* old,
                    int64_t bytes, Control* control, uint64_t address, bool one_lock);
 /// Errors: MPI_ERR_TYPE for types on which MPI_Compare_and_swap is not defined (section 12.3.4).
-Status check_swappable(const host::Type& type);
+Status check_swappable(const datatype::Type& type);
 
 }  // namespace fgmpi::rma

@@ -6,21 +6,21 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "host/basic_type.h"
-#include "host/type_tree.h"
+#include "datatype/basic_type.h"
+#include "datatype/type_tree.h"
 
 namespace fgmpi::rma {
 namespace {
 
 bool is_predefined(MPI_Datatype type) {
-  return host::is_basic(type) || host::pair_index(type) < host::kPairTypes;
+  return datatype::is_basic(type) || datatype::pair_index(type) < datatype::kPairTypes;
 }
 
-std::shared_ptr<Layout> layout_from(const host::TypeTree& tree) {
+std::shared_ptr<Layout> layout_from(const datatype::TypeTree& tree) {
   auto layout = std::make_shared<Layout>();
   layout->extent = tree.extent;
   layout->element = tree.element;
-  host::for_each_run(tree.root, 0, [&](int64_t offset, int64_t bytes) {
+  datatype::for_each_run(tree.root, 0, [&](int64_t offset, int64_t bytes) {
     std::vector<ByteRun>& runs = layout->runs;
     if (!runs.empty() && runs.back().offset + runs.back().bytes == offset)
       runs.back().bytes += bytes;
@@ -41,7 +41,7 @@ std::shared_ptr<Layout> layout_from(const host::TypeTree& tree) {
 /// A derived type of the cache. The entry holds a duplicate of the type, so that no other type gets
 /// its handle while the entry exists.
 struct CachedLayout {
-  host::Type type;
+  datatype::Type type;
   LayoutPtr layout;
 };
 constexpr size_t kMostKept = 256;
@@ -56,9 +56,9 @@ std::unordered_map<MPI_Datatype, LayoutPtr>& predefined_layouts() {
 
 void (*g_on_dropped)(const Layout&) = nullptr;
 
-Status make_layout(const host::Type& type, LayoutPtr* out) {
-  host::TypeTree tree;
-  FGMPI_TRY(host::tree_of(type, &tree));
+Status make_layout(const datatype::Type& type, LayoutPtr* out) {
+  datatype::TypeTree tree;
+  FGMPI_TRY(datatype::tree_of(type, &tree));
   *out = layout_from(tree);
   return {};
 }
@@ -83,7 +83,7 @@ void set_layout_dropped_handler(void (*handler)(const Layout&)) { g_on_dropped =
 
 size_t count_cached_layouts() { return cache().size(); }
 
-Status layout_of(const host::Type& type, LayoutPtr* out) {
+Status layout_of(const datatype::Type& type, LayoutPtr* out) {
   const MPI_Datatype handle = type.handle();
   if (is_predefined(handle)) {
     LayoutPtr& kept = predefined_layouts()[handle];

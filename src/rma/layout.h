@@ -20,7 +20,7 @@
 
 #include "base/fields.h"
 #include "base/status.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 namespace fgmpi::rma {
 
@@ -57,7 +57,7 @@ struct Layout {
 using LayoutPtr = std::shared_ptr<const Layout>;
 
 /// The layout of a committed datatype. Errors: MPI_ERR_TYPE.
-Status layout_of(const host::Type& type, LayoutPtr* out);
+Status layout_of(const datatype::Type& type, LayoutPtr* out);
 /// Number of layouts of derived datatypes that are stored for the next use.
 size_t count_cached_layouts();
 /// Sets the function that is called when a layout that was sent to other processes is destroyed.

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/settings.h"
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 #include "pt2pt/engine.h"
 #include "rma/internal.h"
 
@@ -163,7 +163,7 @@ void launch(Moves* m) {
 
 /// Types that providers support, by the low byte of their handles.
 constexpr auto kTypes = [] {
-  using host::PairOf;
+  using datatype::PairOf;
   std::array<int8_t, 256> types{};
   types.fill(-1);
   auto of = [](bool floats, bool with_sign, size_t bytes) -> int8_t {
@@ -171,21 +171,21 @@ constexpr auto kTypes = [] {
     const int exponent = bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3;
     return static_cast<int8_t>(2 * exponent + !with_sign);
   };
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                                   \
-  if ((host::BasicKind::kind == host::BasicKind::kInteger ||                  \
-       host::BasicKind::kind == host::BasicKind::kBytes ||                    \
-       host::BasicKind::kind == host::BasicKind::kFloat) &&                   \
-      sizeof(ctype) <= 8)                                                     \
-    types[name & 0xff] = of(host::BasicKind::kind == host::BasicKind::kFloat, \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                           \
+  if ((datatype::BasicKind::kind == datatype::BasicKind::kInteger ||                  \
+       datatype::BasicKind::kind == datatype::BasicKind::kBytes ||                    \
+       datatype::BasicKind::kind == datatype::BasicKind::kFloat) &&                   \
+      sizeof(ctype) <= 8)                                                             \
+    types[name & 0xff] = of(datatype::BasicKind::kind == datatype::BasicKind::kFloat, \
                             std::is_signed_v<ctype>, sizeof(ctype));
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return types;
 }();
 
-std::optional<AtomicType> type_of(const host::Type& type) {
-  if (!host::is_basic(host::values_of(type))) return {};
-  const int8_t found = kTypes[static_cast<uint32_t>(host::values_of(type)) & 0xff];
+std::optional<AtomicType> type_of(const datatype::Type& type) {
+  if (!datatype::is_basic(datatype::values_of(type))) return {};
+  const int8_t found = kTypes[static_cast<uint32_t>(datatype::values_of(type)) & 0xff];
   if (found < 0) return {};
   return static_cast<AtomicType>(found);
 }
@@ -266,7 +266,7 @@ bool find_atomic(const Reach& reach, const Folding& folding, bool fetch, transpo
   return has_atomic(reach, out);
 }
 
-bool find_swap(const Reach& reach, const host::Type& type, transport::Access* out) {
+bool find_swap(const Reach& reach, const datatype::Type& type, transport::Access* out) {
   const auto found = type_of(type);
   if (!found) return false;
   out->kind = Kind::kSwap;

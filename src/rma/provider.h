@@ -40,7 +40,7 @@ void launch_moves(Remote* op, uint64_t remote, const LayoutPtr& target_layout, i
 /// Finds the provider's operation for `bytes` bytes of elements. Returns false where it has none.
 bool find_atomic(const Reach& reach, const Folding& folding, bool fetch, transport::Access* out);
 /// Finds the provider's operation for a compare-and-swap. Returns false where it has none.
-bool find_swap(const Reach& reach, const host::Type& type, transport::Access* out);
+bool find_swap(const Reach& reach, const datatype::Type& type, transport::Access* out);
 /// Begins an accumulate of op->total bytes in a row. `what`: from find_atomic() or find_swap(),
 /// with its addresses set. Owns `op` from now on.
 void launch_atomic(Remote* op, const transport::Access& what);

@@ -26,7 +26,7 @@
 #include "base/count_words.h"
 #include "base/hash.h"
 #include "base/strings.h"
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 #include "rma/access_decider.h"
 #include "rma/attached.h"
 #include "rma/fold.h"
@@ -42,7 +42,7 @@ namespace {
 struct TransferSide {
   void* address = nullptr;
   int64_t count = 0;
-  host::Type type;
+  datatype::Type type;
   int64_t bytes = 0;
   /// True where all bytes are one run, from address + type.true_lb() on.
   bool plain() const { return type.contiguous(); }
@@ -52,7 +52,7 @@ struct TransferSide {
 Status make_side(const Elements& elements, bool at_origin, const char* name, TransferSide* out) {
   const MPI_Datatype type =
       elements.count == 0 && elements.type == MPI_DATATYPE_NULL ? MPI_BYTE : elements.type;
-  FGMPI_TRY(host::Type::of(type, &out->type));
+  FGMPI_TRY(datatype::Type::of(type, &out->type));
   out->address = const_cast<void*>(elements.address);
   out->count = elements.count;
   int64_t reach;
@@ -563,11 +563,11 @@ Deed deed_of(const Accumulation& a) {
   const auto number = static_cast<uint64_t>(a.folding.op);
   if (!a.sends) return {MemoryAccess::kRead, number};
   const uint64_t operands = with_operand(number, a.what->origin.address, a.origin);
-  const host::BasicType* element = host::basic_type(a.folding.type.handle());
+  const datatype::BasicType* element = datatype::basic_type(a.folding.type.handle());
   const MPI_Op op = a.folding.op;
-  const bool rounds =
-      (op == MPI_SUM || op == MPI_PROD) && !(element && element->kind != host::BasicKind::kFloat &&
-                                             element->kind != host::BasicKind::kComplex);
+  const bool rounds = (op == MPI_SUM || op == MPI_PROD) &&
+                      !(element && element->kind != datatype::BasicKind::kFloat &&
+                        element->kind != datatype::BasicKind::kComplex);
   if (a.fetch || op == MPI_REPLACE || rounds) return {MemoryAccess::kWrite, operands};
   return {MemoryAccess::kFold, operands,
           static_cast<uint32_t>(op) << 8 ^ static_cast<uint32_t>(a.folding.type.handle())};

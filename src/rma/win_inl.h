@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "base/processor.h"
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 #include "rma/win.h"
 
 namespace fgmpi::rma {
@@ -55,13 +55,13 @@ inline void move_bytes(void* to, const void* from, uint64_t bytes) {
 /// Bytes of the predefined integers to which the processor can add atomically, by the low byte of
 /// their handles; 0 for all others.
 inline constexpr std::array<uint8_t, 256> kIntegerBytes = [] {
-  using host::PairOf;
+  using datatype::PairOf;
   std::array<uint8_t, 256> bytes{};
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                 \
-  if (host::BasicKind::kind == host::BasicKind::kInteger && \
-      (sizeof(ctype) == 4 || sizeof(ctype) == 8))           \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                         \
+  if (datatype::BasicKind::kind == datatype::BasicKind::kInteger && \
+      (sizeof(ctype) == 4 || sizeof(ctype) == 8))                   \
     bytes[name & 0xff] = sizeof(ctype);
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return bytes;
 }();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 #include "host/handle_bits.h"
 
 namespace fgmpi::check {
@@ -60,7 +60,7 @@ struct TypeLayout {
 /// program's types.
 inline bool is_predefined(int handle) {
   return host::handle_kind(handle) == host::HandleKind::kBuiltin ||
-         host::pair_index(handle) < host::kPairTypes || handle == MPI_DATATYPE_NULL;
+         datatype::pair_index(handle) < datatype::kPairTypes || handle == MPI_DATATYPE_NULL;
 }
 
 /// The layout of a type that the calling rank can use; null where the handle is no type. Valid

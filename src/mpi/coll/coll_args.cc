@@ -35,7 +35,7 @@ Status fill_plain(const char* which, const void* buffer, int64_t count, MPI_Data
   if (__builtin_expect(count < 0, 0))
     return error(MPI_ERR_COUNT, "%s is %lld; allowed is 0 or more", named(which, "count").c_str(),
                  static_cast<long long>(count));
-  FGMPI_TRY(host::Type::of(type_for(count, type), &side->type));
+  FGMPI_TRY(datatype::Type::of(type_for(count, type), &side->type));
   FGMPI_TRY(check_volume(count, parts, side->type, named(which, "count").c_str()));
   if (__builtin_expect(!buffer && count > 0 && side->type.basic(), 0))
     return null_buffer(which, count);
@@ -81,7 +81,7 @@ Status check_volumes(const Counts& counts, int64_t n, const char* which,
                      const coll::CollectiveBuffer& side) {
   int64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
-    const host::Type& type = (*side.types)[i];
+    const datatype::Type& type = (*side.types)[i];
     Status status = check_volume(counts[i], 1, type, "it");
     if (__builtin_expect(!status.ok(), 0))
       return error(status.error_class(), "%scounts[%lld]: %s", which, static_cast<long long>(i),
@@ -101,12 +101,13 @@ Status fill_types(const CollectiveSide& part, int64_t n, const char* which,
     return error(MPI_ERR_ARG, "%stypes is a null pointer; allowed is an array of datatypes", which);
   side->types.reset(new coll::Types);
   for (int64_t i = 0; i < n; ++i) {
-    Status status = side->types->add(part.types[i], [&](host::Type* type) -> Status {
-      return part.types[i] == MPI_DATATYPE_NULL ? Status() : host::Type::of(part.types[i], type);
+    Status status = side->types->add(part.types[i], [&](datatype::Type* type) -> Status {
+      return part.types[i] == MPI_DATATYPE_NULL ? Status()
+                                                : datatype::Type::of(part.types[i], type);
     });
     if (status.ok() && part.types[i] == MPI_DATATYPE_NULL && part.counts[i] > 0) {
-      host::Type unused;
-      status = host::Type::of(MPI_DATATYPE_NULL, &unused);
+      datatype::Type unused;
+      status = datatype::Type::of(MPI_DATATYPE_NULL, &unused);
     }
     if (__builtin_expect(!status.ok(), 0))
       return error(status.error_class(), "%stypes[%lld]: %s", which, static_cast<long long>(i),
@@ -132,7 +133,8 @@ Status fill_segments(const CollectiveSide& part, int64_t n, const char* which,
   side->counts = n > 0 ? part.counts : Counts(kNone);
   side->displs = n > 0 ? part.displs : Counts(kNone);
   side->segments = static_cast<int32_t>(n);
-  FGMPI_TRY(part.typed ? fill_types(part, n, which, side) : host::Type::of(part.type, &side->type));
+  FGMPI_TRY(part.typed ? fill_types(part, n, which, side)
+                       : datatype::Type::of(part.type, &side->type));
   FGMPI_TRY(part.typed ? check_volumes(part.counts, n, which, *side)
                        : check_volume(total, 1, side->type, "the sum of the counts"));
   for (int64_t i = 0; __builtin_expect(!part.buffer, 0) && i < n; ++i)
@@ -304,8 +306,8 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
   if (inter && rooted && root == MPI_PROC_NULL) return {};
   // Data that is only moved may have no type where there is none; a reduction needs its type.
   if (__builtin_expect(type == MPI_DATATYPE_NULL, 0)) {
-    host::Type none;
-    return host::Type::of(type, &none);
+    datatype::Type none;
+    return datatype::Type::of(type, &none);
   }
   bool receives = !rooted || (inter ? root == MPI_ROOT : root == c->rank);
   bool sends = !(inter && rooted && root == MPI_ROOT);
@@ -335,7 +337,7 @@ Status ReduceArguments::operator()(comm::Comm* c, Args* args) const {
                        : sends        ? send
                                       : recv,
                        total, type, &args->send));
-  return host::check_op(op, total, args->send.type);
+  return datatype::check_op(op, total, args->send.type);
 }
 
 }  // namespace fgmpi::mpi

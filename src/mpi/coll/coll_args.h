@@ -135,8 +135,8 @@ inline int reducing(const char* call, MPI_Comm handle, CollectiveKind kind,
     return done(call, c,
                 coll::short_reduce(c,
                                    {send, receives ? a.recv : nullptr,
-                                    static_cast<size_t>(a.count * host::basic_size(a.type)), a.type,
-                                    a.op, all ? -1 : a.root},
+                                    static_cast<size_t>(a.count * datatype::basic_size(a.type)),
+                                    a.type, a.op, all ? -1 : a.root},
                                    call));
   return blocking(call, handle, kind, a);
 }

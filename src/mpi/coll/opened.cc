@@ -48,7 +48,7 @@ bool same_ints(const SharedInts& kept, const void* given) {
 }
 
 /// The user may have freed a derived type meanwhile, and its handle may be another type's now.
-bool still_is(const host::Type& type, MPI_Datatype handle) {
+bool still_is(const datatype::Type& type, MPI_Datatype handle) {
   return type.basic() || type.host_handle() == handle;
 }
 

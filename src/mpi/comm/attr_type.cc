@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 #include "host/host.h"
 #include "mpi/calls.h"
 #include "mpi/comm/attr_common.h"
@@ -41,16 +41,16 @@ void forget_if_empty(MPI_Datatype type) {
 }
 
 bool is_predefined(MPI_Datatype type) {
-  return host::is_basic(type) || host::pair_index(type) < host::kPairTypes;
+  return datatype::is_basic(type) || datatype::pair_index(type) < datatype::kPairTypes;
 }
 
 /// Finds a type, committed or not. Errors: MPI_ERR_TYPE.
 Status check_type(MPI_Datatype type) {
   if (type == MPI_DATATYPE_NULL)
     return error(MPI_ERR_TYPE, "datatype is MPI_DATATYPE_NULL; allowed is a datatype");
-  host::Type known;
+  datatype::Type known;
   MPI_Count size;
-  if (host::Type::of(type, &known).ok() ||
+  if (datatype::Type::of(type, &known).ok() ||
       host::call([&](const host::Api& h) { return h.Type_size_x(type, &size); }) == MPI_SUCCESS)
     return {};
   return error(MPI_ERR_TYPE, "datatype is 0x%08x, which is not a datatype or was freed",
@@ -136,7 +136,7 @@ int free_type(MPI_Datatype* type) {
     int code = at == all().end() ? MPI_SUCCESS : delete_all(at);
     if (code != MPI_SUCCESS) return code;
   }
-  if (type) host::type_freed(*type);
+  if (type) datatype::type_freed(*type);
   return host::call([&](const host::Api& h) { return h.Type_free(type); });
 }
 

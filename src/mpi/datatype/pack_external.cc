@@ -11,15 +11,15 @@ namespace fgmpi::mpi {
 namespace {
 
 /// What the three calls share: the representation, and the elements in it.
-Status find_placed_type(const char* datarep, int64_t count, MPI_Datatype handle, host::Type* type,
-                        file::Placed* placed) {
+Status find_placed_type(const char* datarep, int64_t count, MPI_Datatype handle,
+                        datatype::Type* type, file::Placed* placed) {
   if (!datarep || std::strcmp(datarep, "external32") != 0)
     return error(MPI_ERR_ARG, "datarep is %s%s%s; allowed is \"external32\"", datarep ? "\"" : "",
                  datarep ? datarep : "a null pointer", datarep ? "\"" : "");
   if (count < 0)
     return error(MPI_ERR_COUNT, "count is %lld; allowed is 0 or more",
                  static_cast<long long>(count));
-  FGMPI_TRY(host::Type::of(handle, type));
+  FGMPI_TRY(datatype::Type::of(handle, type));
   return file::place(*file::find_datarep(datarep), *type, placed);
 }
 
@@ -35,7 +35,7 @@ Status check_room(int64_t bytes, int64_t position, int64_t size) {
 }  // namespace
 
 Status pack_external_size(const char* datarep, int64_t count, MPI_Datatype handle, int64_t* bytes) {
-  host::Type type;
+  datatype::Type type;
   file::Placed placed;
   FGMPI_TRY(find_placed_type(datarep, count, handle, &type, &placed));
   *bytes = count * placed.bytes;
@@ -44,7 +44,7 @@ Status pack_external_size(const char* datarep, int64_t count, MPI_Datatype handl
 
 Status pack_external(const char* datarep, const void* in, int64_t count, MPI_Datatype handle,
                      void* out, int64_t size, int64_t* position) {
-  host::Type type;
+  datatype::Type type;
   file::Placed placed;
   FGMPI_TRY(find_placed_type(datarep, count, handle, &type, &placed));
   FGMPI_TRY(check_room(count * placed.bytes, *position, size));
@@ -58,7 +58,7 @@ Status pack_external(const char* datarep, const void* in, int64_t count, MPI_Dat
 
 Status unpack_external(const char* datarep, const void* in, int64_t size, int64_t* position,
                        void* out, int64_t count, MPI_Datatype handle) {
-  host::Type type;
+  datatype::Type type;
   file::Placed placed;
   FGMPI_TRY(find_placed_type(datarep, count, handle, &type, &placed));
   FGMPI_TRY(check_room(count * placed.bytes, *position, size));

@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "comm/of_rank.h"
-#include "host/basic_type.h"
-#include "host/datatype.h"
+#include "datatype/basic_type.h"
+#include "datatype/datatype.h"
 #include "host/host.h"
 #include "mpi/calls.h"
 
@@ -25,7 +25,7 @@ comm::OfRank<Names>& names() {
 /// True where the ranks of a process share the type. Such types are never freed, so a name stays
 /// valid.
 bool is_shared(MPI_Datatype type) {
-  if (host::is_basic(type) || host::pair_index(type) < host::kPairTypes) return true;
+  if (datatype::is_basic(type) || datatype::pair_index(type) < datatype::kPairTypes) return true;
   int integers, addresses, types, combiner = MPI_COMBINER_DUP;
   const int code = host::call([&](const host::Api& h) {
     return h.Type_get_envelope(type, &integers, &addresses, &types, &combiner);

@@ -164,8 +164,8 @@ Status file_get_view(file::File* fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_
 }
 
 Status type_extent(file::File* fh, MPI_Datatype datatype, int64_t* extent) {
-  host::Type type;
-  FGMPI_TRY(host::Type::of(datatype, &type));
+  datatype::Type type;
+  FGMPI_TRY(datatype::Type::of(datatype, &type));
   return file::file_extent(*fh->view->datarep, type, extent);
 }
 

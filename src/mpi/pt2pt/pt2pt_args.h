@@ -20,7 +20,7 @@ inline bool is_member(const Comm* c, int rank) {
 /// plain_bytes() for at most 16 bytes. A product does not overflow where the count has 32 bits.
 inline bool few_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
   if (__builtin_expect(!in_basic_types(type), 0)) return false;
-  *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(host::basic_size(type));
+  *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(datatype::basic_size(type));
   return count == static_cast<int32_t>(count) && *bytes <= pt2pt::kTiny && address != nullptr;
 }
 

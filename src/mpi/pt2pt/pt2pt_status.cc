@@ -1,12 +1,12 @@
 // The contents of a status (MPI-4.0 sections 3.2.5 and 13.3), and the attached buffer (section
 // 3.6).
 //
-// Basic types are handled here; for derived types host/elements.h counts the elements.
+// Basic types are handled here; for derived types datatype/elements.h counts the elements.
 
 #include <cstring>
 
-#include "host/basic_type.h"
-#include "host/elements.h"
+#include "datatype/basic_type.h"
+#include "datatype/elements.h"
 #include "host/host.h"
 #include "mpi/calls.h"
 #include "mpi/pt2pt/pt2pt_calls.h"
@@ -34,11 +34,11 @@ int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype data
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
   int64_t size = 0;
-  if (host::is_basic(datatype)) {
-    size = host::basic_size(datatype);
+  if (datatype::is_basic(datatype)) {
+    size = datatype::basic_size(datatype);
   } else {
-    host::Type type;  // committed ones are known here; of others only the size matters
-    if (host::Type::of(datatype, &type).ok()) {
+    datatype::Type type;  // committed ones are known here; of others only the size matters
+    if (datatype::Type::of(datatype, &type).ok()) {
       size = type.size();
     } else {
       MPI_Count bytes = 0;
@@ -64,10 +64,10 @@ int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype data
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
   const int64_t bytes = bytes_of(status);
   int64_t n, rest;
-  FGMPI_RETURN_IF(call, nullptr, host::elements_in_bytes(datatype, bytes, &n, &rest));
+  FGMPI_RETURN_IF(call, nullptr, datatype::elements_in_bytes(datatype, bytes, &n, &rest));
   // Data that ends within the first element is undefined for a pair, and no element of a derived
   // datatype, as under MPICH 4.0.2.
-  if (rest == bytes && bytes > 0 && host::basic_type(datatype)) n = MPI_UNDEFINED;
+  if (rest == bytes && bytes > 0 && datatype::basic_type(datatype)) n = MPI_UNDEFINED;
   *count = static_cast<Count>(n) == n ? static_cast<Count>(n) : static_cast<Count>(MPI_UNDEFINED);
   return MPI_SUCCESS;
 }
@@ -116,7 +116,7 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_count(count));
   int64_t bytes = 0;
-  FGMPI_RETURN_IF(call, nullptr, host::bytes_of_elements(datatype, count, &bytes));
+  FGMPI_RETURN_IF(call, nullptr, datatype::bytes_of_elements(datatype, count, &bytes));
   set_bytes(status, bytes);
   return MPI_SUCCESS;
 }

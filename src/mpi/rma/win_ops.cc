@@ -40,9 +40,9 @@ inline char* find_direct_target(const rma::Win* win, const void* origin, int64_t
 /// Checks for one element of a predefined type, Fortran's precisions included (MPI-4.0 section
 /// 12.3.4).
 Status check_predefined(MPI_Datatype datatype) {
-  host::Type type;
-  FGMPI_TRY(host::Type::of(datatype, &type));
-  if (host::values_of(type) != MPI_DATATYPE_NULL) return {};
+  datatype::Type type;
+  FGMPI_TRY(datatype::Type::of(datatype, &type));
+  if (datatype::values_of(type) != MPI_DATATYPE_NULL) return {};
   return error(MPI_ERR_TYPE, "datatype is a derived datatype; allowed are predefined ones");
 }
 

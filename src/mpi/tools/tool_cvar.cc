@@ -8,8 +8,8 @@
 
 #include "base/strings.h"
 #include "comm/of_rank.h"
-#include "host/basic_type.h"
-#include "host/datatype.h"
+#include "datatype/basic_type.h"
+#include "datatype/datatype.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
 #include "mpi/tools/tool.h"
@@ -168,7 +168,7 @@ int alloc_of_host(int index, void* object, CvarHandle* handle, int* count) {
   if (int code = call_host(&Api::T_cvar_handle_alloc, index,
                            bind == MPI_T_BIND_MPI_COMM ? &self : object, &handle->of_host, count))
     return code;
-  handle->bytes = static_cast<size_t>(*count) * static_cast<size_t>(host::basic_size(type));
+  handle->bytes = static_cast<size_t>(*count) * static_cast<size_t>(datatype::basic_size(type));
   return MPI_SUCCESS;
 }
 

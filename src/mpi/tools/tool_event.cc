@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "comm/extras.h"
 #include "comm/of_rank.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 #include "mpi/comm/comm_messages.h"
 #include "mpi/tools/events.h"
 #include "mpi/tools/tool.h"
@@ -214,8 +214,8 @@ void update_wanted() {
 void detail::send_begun(const comm::Comm* comm, int dest, int tag, int64_t count,
                         MPI_Datatype datatype) {
   if (dest == MPI_PROC_NULL) return;
-  host::Type type;
-  const bool known = count >= 0 && host::Type::of(datatype, &type).ok();
+  datatype::Type type;
+  const bool known = count >= 0 && datatype::Type::of(datatype, &type).ok();
   const int64_t bytes = known ? count * type.size() : 0;
   comm_messages::count(comm, dest, bytes);
   raise(kSendBegun, {comm->handle, dest, tag, bytes});

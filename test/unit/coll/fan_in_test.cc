@@ -8,13 +8,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "host/basic_type.h"
-#include "host/op.h"
+#include "datatype/basic_type.h"
+#include "datatype/op.h"
 
 namespace fgmpi::coll {
 namespace {
 
-using host::Type;
+using datatype::Type;
 
 /// Computes the tree that fan_in.h draws, for single numbers in memory of any alignment.
 template <class T, class F>
@@ -73,12 +73,12 @@ void expect_fold(const FanIn& kernels, size_t n, MPI_Op op, size_t count, size_t
 }
 
 /// Tests all kernels of a type for an operation in these registers; a type has all kernels or none.
-template <host::BasicKind kind, class T>
+template <datatype::BasicKind kind, class T>
 void expect_kernels(MPI_Datatype handle, MPI_Op op, Registers registers, std::mt19937_64& random) {
   Type type;
   ASSERT_TRUE(Type::of(handle, &type).ok());
   const FanIn* kernels = fan_in(op, type, registers);
-  if constexpr ((kind == host::BasicKind::kInteger || kind == host::BasicKind::kFloat) &&
+  if constexpr ((kind == datatype::BasicKind::kInteger || kind == datatype::BasicKind::kFloat) &&
                 (sizeof(T) == 4 || sizeof(T) == 8)) {
     ASSERT_NE(kernels, nullptr);
     for (size_t count : {0, 1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 1001})
@@ -96,19 +96,19 @@ TEST(FanIn, EveryKindOfRegistersFoldsAsTheNaiveTree) {
     for (MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX}) {
       SCOPED_TRACE(testing::Message()
                    << "registers " << static_cast<int>(registers) << ", op " << std::hex << op);
-      using host::PairOf;
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                                    \
-  {                                                                            \
-    SCOPED_TRACE(#name);                                                       \
-    expect_kernels<host::BasicKind::kind, ctype>(name, op, registers, random); \
-    if (testing::Test::HasFatalFailure()) return;                              \
+      using datatype::PairOf;
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                                        \
+  {                                                                                \
+    SCOPED_TRACE(#name);                                                           \
+    expect_kernels<datatype::BasicKind::kind, ctype>(name, op, registers, random); \
+    if (testing::Test::HasFatalFailure()) return;                                  \
   }
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
     }
 }
 
-/// Without kernels fold.h computes the same tree, by pairs, with host::reduce_local.
+/// Without kernels fold.h computes the same tree, by pairs, with datatype::reduce_local.
 TEST(FanIn, IsTheTreeByPairs) {
   std::mt19937_64 random(12);
   Type type;
@@ -118,7 +118,7 @@ TEST(FanIn, IsTheTreeByPairs) {
     const char* sources[] = {all[0].data(), all[1].data()};
     std::vector<char> out(999 * sizeof(int));
     fan_in(op, type)->two(sources, 0, out.data(), 999);
-    ASSERT_TRUE(host::reduce_local(sources[0], all[1].data(), 999, type, op).ok());
+    ASSERT_TRUE(datatype::reduce_local(sources[0], all[1].data(), 999, type, op).ok());
     EXPECT_EQ(out, all[1]);
   }
 }

@@ -8,8 +8,8 @@ namespace fgmpi::coll {
 namespace {
 
 uint32_t of(MPI_Datatype handle, int64_t count) {
-  host::Type type;
-  EXPECT_TRUE(host::Type::of(handle, &type).ok());
+  datatype::Type type;
+  EXPECT_TRUE(datatype::Type::of(handle, &type).ok());
   const uint32_t print = type_fingerprint(type, count);
   if (count > 0) {
     EXPECT_EQ(print, type_fingerprint(type));

@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "host/basic_type.h"
-#include "host/datatype.h"
+#include "datatype/basic_type.h"
+#include "datatype/datatype.h"
 #include "host/handle_bits.h"
 
 namespace fgmpi::host {
@@ -65,7 +65,7 @@ TEST(HandleBits, PredefinedDatatypesHaveTheirSize) {
   EXPECT_TRUE(is_builtin(name, HandleObject::kDatatype)); \
   EXPECT_EQ(builtin_size(name), sizeof(ctype)) << #name;  \
   EXPECT_EQ(basic_size(name), builtin_size(name)) << #name;
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   EXPECT_FALSE(is_builtin(MPI_LONG_DOUBLE_INT, HandleObject::kDatatype));
   EXPECT_FALSE(is_builtin(MPI_SUM, HandleObject::kDatatype));

@@ -1,4 +1,5 @@
-// What this library relies on in the hosted MPICH beyond the standard, and the faults that it mends.
+// What this library relies on in the hosted MPICH beyond the standard, and the faults that it
+// mends.
 // A test fails where a version behaves otherwise than those that were looked at (4.0.2, 4.2.1 and
 // 5.0.2), and names the code that has to be looked at then.
 
@@ -48,7 +49,7 @@ class HostHabits : public WithHost {
   bool later_ = false;  ///< 4.2.1 or later
 };
 
-// complete_packing() in host/datatype.h copies what is missing.
+// complete_packing() in datatype/datatype.h copies what is missing.
 TEST_F(HostHabits, PackingLosesTheEndOfTypesWithHighHandlesBefore421) {
   constexpr int kSize = 1001;
   std::vector<MPI_Datatype> types;
@@ -73,7 +74,7 @@ TEST_F(HostHabits, PackingLosesTheEndOfTypesWithHighHandlesBefore421) {
   EXPECT_EQ(cut > 0, !later_) << cut << " of 1200 types were cut";
 }
 
-// check_end() in host/datatype.cc compares the counts for one byte more and less.
+// check_end() in datatype/datatype.cc compares the counts for one byte more and less.
 TEST_F(HostHabits, ElementsOfDataThatEndWithinOneAreWholeOnesBefore421) {
   MPI_Datatype type = two_ints();
   for (int bytes = 0; bytes <= 8; ++bytes) {
@@ -108,7 +109,7 @@ TEST_F(HostHabits, TheEnvelopeOfATypeWithLargeCountsIsRefused) {
   h().Type_free(&small);
 }
 
-// describe() in host/datatype.cc finds out in this way whether a type is committed.
+// describe() in datatype/datatype.cc finds out in this way whether a type is committed.
 TEST_F(HostHabits, PackingNothingFailsUnlessTheTypeIsCommitted) {
   MPI_Datatype type;
   ASSERT_EQ(h().Type_contiguous(3, MPI_INT, &type), MPI_SUCCESS);
@@ -121,7 +122,8 @@ TEST_F(HostHabits, PackingNothingFailsUnlessTheTypeIsCommitted) {
   h().Type_free(&type);
 }
 
-// with_nonnull_address() in host/datatype.cc and host/bottom.h move the address and the type.
+// with_nonnull_address() in datatype/datatype.cc and datatype/bottom.h move the address and the
+// type.
 TEST_F(HostHabits, PackingRefusesMpiBottomBefore421) {
   char in[16] = "fifteen letters", out[16] = {};
   MPI_Aint address;
@@ -138,7 +140,7 @@ TEST_F(HostHabits, PackingRefusesMpiBottomBefore421) {
   h().Type_free(&type);
 }
 
-// unpack_part() in host/datatype.cc receives a message that ends within an element.
+// unpack_part() in datatype/datatype.cc receives a message that ends within an element.
 TEST_F(HostHabits, AReceiveTakesTheBasicElementsThatAreWholeAndNoMore) {
   MPI_Datatype type = two_ints();
   const char in[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -155,7 +157,7 @@ TEST_F(HostHabits, AReceiveTakesTheBasicElementsThatAreWholeAndNoMore) {
   h().Type_free(&type);
 }
 
-// Type::of() in host/datatype.cc makes a type of its own from the user's.
+// Type::of() in datatype/datatype.cc makes a type of its own from the user's.
 TEST_F(HostHabits, AResizedTypeOutlivesTheTypeThatItWasMadeFrom) {
   MPI_Datatype type = two_ints(), other;
   ASSERT_EQ(h().Type_create_resized(type, 0, 16, &other), MPI_SUCCESS);

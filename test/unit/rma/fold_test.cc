@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "host/op.h"
+#include "datatype/op.h"
 
 namespace fgmpi::rma {
 namespace {
@@ -92,7 +92,7 @@ TEST(Fold, IsOneElementAfterTheOther) {
       if (op == MPI_REPLACE)
         std::memcpy(at, numbers + i, static_cast<size_t>(element));
       else
-        (void)host::reduce_local(numbers + i, at, 1, folding.type, op);
+        (void)datatype::reduce_local(numbers + i, at, 1, folding.type, op);
     }
     const bool one_lock = random.next() % 4 == 0;
     fold(folding, target + first, op == MPI_NO_OP ? nullptr : from, fetches ? old : nullptr, bytes,

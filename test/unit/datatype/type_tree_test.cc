@@ -1,15 +1,15 @@
 // Compares type trees of random datatypes with lists of all their bytes in the order of the type
 // map.
-#include "host/type_tree.h"
+#include "datatype/type_tree.h"
 
+#include "../host/host_fixture.h"
 #include "base/hash.h"
 #include "host/host.h"
-#include "host_fixture.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
-using TypeTreeTest = WithHost;
+using TypeTreeTest = host::WithHost;
 
 int64_t pick(RandomSequence* random, int64_t least, int64_t most) {
   return least + static_cast<int64_t>(random->next() % static_cast<uint64_t>(most - least + 1));
@@ -47,7 +47,7 @@ void add_grid(Model* to, const Model& inner, const std::vector<std::vector<int64
     add_grid(to, inner, kept, sizes, reversed, level + 1, at * sizes[d] + i);
 }
 
-Model subarray(const Api& h, RandomSequence* random, const Model& inner) {
+Model subarray(const host::Api& h, RandomSequence* random, const Model& inner) {
   Model m;
   int sizes[] = {4, 3, 5}, parts[3], starts[3];
   std::vector<std::vector<int64_t>> kept(3);
@@ -66,7 +66,7 @@ Model subarray(const Api& h, RandomSequence* random, const Model& inner) {
 
 /// The datatype of rank `me` in a 2 x 2 grid: one dimension is distributed cyclically, the other in
 /// one block for each rank.
-Model darray(const Api& h, RandomSequence* random, const Model& inner) {
+Model darray(const host::Api& h, RandomSequence* random, const Model& inner) {
   Model m;
   int sizes[] = {9, 7}, grid[] = {2, 2};
   int distributions[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK};
@@ -86,7 +86,7 @@ Model darray(const Api& h, RandomSequence* random, const Model& inner) {
 }
 
 /// Blocks of `inner` at listed offsets: indexed, hindexed, or a structure.
-Model blocks(const Api& h, RandomSequence* random, const Model& inner) {
+Model blocks(const host::Api& h, RandomSequence* random, const Model& inner) {
   Model m;
   int lengths[3], displs[3], at = 0;
   MPI_Aint bytes[3], down = 0;
@@ -110,7 +110,7 @@ Model blocks(const Api& h, RandomSequence* random, const Model& inner) {
   return m;
 }
 
-Model random_type(const Api& h, RandomSequence* random, int depth) {
+Model random_type(const host::Api& h, RandomSequence* random, int depth) {
   if (depth == 0) return leaf(random);
   const Model inner = random_type(h, random, depth - 1);
   const int count = static_cast<int>(pick(random, 1, 4));
@@ -155,7 +155,7 @@ TEST_F(TypeTreeTest, WalksInTheOrderOfTheTypeMap) {
   RandomSequence random(24);
   for (int round = 0; round < 400; ++round) {
     Model model;
-    call([&](const Api& h) {
+    host::call([&](const host::Api& h) {
       model = random_type(h, &random, 1 + round % 3);
       return h.Type_commit(&model.handle);
     });
@@ -207,7 +207,7 @@ TEST_F(TypeTreeTest, WalksInTheOrderOfTheTypeMap) {
 TEST_F(TypeTreeTest, ArraysAreRules) {
   MPI_Datatype handle = MPI_DATATYPE_NULL;
   int sizes[] = {1000, 1000, 1000}, parts[] = {500, 500, 500}, starts[] = {250, 0, 499};
-  call([&](const Api& h) {
+  host::call([&](const host::Api& h) {
     h.Type_create_subarray(3, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &handle);
     return h.Type_commit(&handle);
   });
@@ -224,4 +224,4 @@ TEST_F(TypeTreeTest, ArraysAreRules) {
 }
 
 }  // namespace
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

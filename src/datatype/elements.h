@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 /// The bytes of the first `elements` basic elements of data of this datatype, committed or not.
 /// Errors: MPI_ERR_TYPE; MPI_ERR_ARG when the datatype has no elements and `elements` is not 0;
@@ -23,4 +23,4 @@ Status bytes_of_elements(MPI_Datatype datatype, int64_t elements, int64_t* bytes
 /// `rest`: bytes behind the last one. Errors: MPI_ERR_TYPE.
 Status elements_in_bytes(MPI_Datatype datatype, int64_t bytes, int64_t* elements, int64_t* rest);
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -1,6 +1,6 @@
 // Descriptions of datatypes and their cache; packing, unpacking and copying.
 
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 #include <algorithm>
 #include <climits>
@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/count_words.h"
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 #include "host/host.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 /// MPI_FLOAT_INT and the other pair types. Their handles look like derived types', but they are
@@ -48,13 +48,14 @@ std::unordered_map<MPI_Datatype, MPI_Datatype>& types_of_precision() {
 
 void release(DerivedType* type) {
   if (--type->references > 0) return;
-  if (initialised()) call([&](const Api& h) { return h.Type_free(&type->handle); });
+  if (host::initialised())
+    host::call([&](const host::Api& h) { return h.Type_free(&type->handle); });
   delete type;
 }
 
 /// True if the constructor shows that the type is one run of bytes: a basic type without padding,
 /// or contiguous copies of one. False for all other constructors, whatever their layout.
-bool constructed_contiguous(const Api& h, MPI_Datatype handle) {
+bool constructed_contiguous(const host::Api& h, MPI_Datatype handle) {
   MPI_Count size, lb, extent, integers, addresses, counts, types;
   int combiner;
   if (h.Type_size_x(handle, &size) != MPI_SUCCESS ||
@@ -86,7 +87,7 @@ bool constructed_contiguous(const Api& h, MPI_Datatype handle) {
 /// that: blocks may be swapped, or overlap next to a gap. So this function packs an element in
 /// which each byte holds its own position, one digit of base 256 a pass, and checks the order.
 /// Types above the limit count as scattered, which is slower but correct.
-bool packs_contiguous(const Api& h, const DerivedType& type) {
+bool packs_contiguous(const host::Api& h, const DerivedType& type) {
   constexpr int64_t kLimit = 64 << 20;
   if (type.size != type.true_extent) return false;
   if (constructed_contiguous(h, type.handle)) return true;
@@ -105,7 +106,7 @@ bool packs_contiguous(const Api& h, const DerivedType& type) {
 }
 
 /// Fills `type` from the host; returns the host's code. Runs on the host stack.
-int describe(const Api& h, MPI_Datatype handle, DerivedType* type) {
+int describe(const host::Api& h, MPI_Datatype handle, DerivedType* type) {
   // Packing zero elements fails if the type is unknown or not committed; no other call of the host
   // shows that.
   char nothing[1] = {};
@@ -146,7 +147,8 @@ Status describe_new_type(MPI_Datatype handle, DerivedType** out) {
   }
   DerivedType type{};
   int code = MPI_ERR_TYPE;
-  if (!is_basic(handle)) code = call([&](const Api& h) { return describe(h, handle, &type); });
+  if (!is_basic(handle))
+    code = host::call([&](const host::Api& h) { return describe(h, handle, &type); });
   if (code != MPI_SUCCESS)
     return error(MPI_ERR_TYPE,
                  "datatype 0x%08x is unknown or not committed: allowed is a committed datatype",
@@ -158,7 +160,7 @@ Status describe_new_type(MPI_Datatype handle, DerivedType** out) {
 Status host_failed(const char* what, int code) {
   char words[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
-  call([&](const Api& h) { return h.Error_string(code, words, &length); });
+  host::call([&](const host::Api& h) { return h.Error_string(code, words, &length); });
   return error(MPI_ERR_TYPE, "the hosted MPI cannot %s this datatype: %s", what, words);
 }
 
@@ -168,7 +170,7 @@ template <class Step>
 Status in_pieces(const char* what, int64_t count, int64_t size, Step&& step) {
   constexpr int64_t kMost = 1 << 30;
   const int64_t piece = std::max<int64_t>(1, kMost / size);
-  int code = call([&](const Api& h) {
+  int code = host::call([&](const host::Api& h) {
     for (int64_t first = 0; first < count; first += piece) {
       int64_t elements = std::min(piece, count - first);
       int code = step(h, first, elements, first * size);
@@ -186,8 +188,8 @@ char* at(void* buffer, int64_t offset) { return static_cast<char*>(buffer) + off
 
 }  // namespace
 
-int64_t complete_packing(const Api& h, const void* in, int64_t count, MPI_Datatype type, void* out,
-                         int64_t packed) {
+int64_t complete_packing(const host::Api& h, const void* in, int64_t count, MPI_Datatype type,
+                         void* out, int64_t packed) {
   MPI_Count size, true_lb, true_extent;
   if (h.Type_size_x(type, &size) != MPI_SUCCESS || packed >= count * size ||
       h.Type_get_true_extent_x(type, &true_lb, &true_extent) != MPI_SUCCESS)
@@ -240,7 +242,7 @@ bool copy_if_padded_pairs(MPI_Datatype handle, const void* from, void* to, int64
 /// absolute addresses (MPI-4.0 section 5.1.12), and the host's packing refuses the null pointer: so
 /// the address is moved up, and the type down by as many bytes.
 template <class Address, class Use>
-int with_nonnull_address(const Api& h, Address* address, MPI_Datatype type, Use&& use) {
+int with_nonnull_address(const host::Api& h, Address* address, MPI_Datatype type, Use&& use) {
   if (address) return use(address, type);
   constexpr MPI_Aint kUp = 64, kDown = -kUp;
   const int one = 1;
@@ -257,7 +259,7 @@ Status pack_scattered(const void* buffer, int64_t count, const Type& type, void*
   if (copy_if_padded_pairs(type.handle(), buffer, out, count, false)) return {};
   const int64_t size = type.size();
   return in_pieces(
-      "pack", count, size, [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
+      "pack", count, size, [&](const host::Api& h, int64_t first, int64_t n, int64_t offset) {
         MPI_Count position = 0;
         return with_nonnull_address(
             h, at(buffer, first * type.extent()), type.host_handle(),
@@ -275,7 +277,7 @@ Status unpack_scattered(const void* in, void* buffer, int64_t count, const Type&
   if (copy_if_padded_pairs(type.handle(), in, buffer, count, true)) return {};
   const int64_t size = type.size();
   return in_pieces(
-      "unpack", count, size, [&](const Api& h, int64_t first, int64_t n, int64_t offset) {
+      "unpack", count, size, [&](const host::Api& h, int64_t first, int64_t n, int64_t offset) {
         MPI_Count position = 0;
         return with_nonnull_address(h, at(buffer, first * type.extent()), type.host_handle(),
                                     [&](char* address, MPI_Datatype t) {
@@ -296,7 +298,7 @@ Status unpack_part(const void* in, int64_t bytes, void* element, const Type& typ
                 bytes - value);
     return {};
   }
-  int code = call([&](const Api& h) {
+  int code = host::call([&](const host::Api& h) {
     return with_nonnull_address(h, static_cast<char*>(element), type.host_handle(),
                                 [&](char* address, MPI_Datatype t) {
                                   MPI_Datatype sent = MPI_BYTE;
@@ -408,7 +410,7 @@ Status check_end(int64_t bytes, const Type& type) {
   MPI_Count elements[2] = {0, 0};
   int code = MPI_SUCCESS;
   for (int i = 0; i < 2 && code == MPI_SUCCESS; ++i)
-    code = call([&](const Api& h) {
+    code = host::call([&](const host::Api& h) {
       MPI_Status status;
       int failed = h.Status_set_elements_x(&status, MPI_BYTE, bytes - i);
       return failed ? failed : h.Get_elements_x(&status, type.host_handle(), &elements[i]);
@@ -441,4 +443,4 @@ Status copy(const void* from, int64_t from_count, const Type& from_type, void* t
                static_cast<long long>(room));
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
+#include "datatype/type_tree.h"
 #include "host/host.h"
-#include "host/type_tree.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 bool is_predefined(MPI_Datatype type) { return is_basic(type) || pair_index(type) < kPairTypes; }
@@ -29,7 +29,7 @@ struct Contents {
   std::vector<MPI_Datatype> types;
   bool large() const { return !counts.empty(); }
 
-  int read(const Api& h, MPI_Datatype type) {
+  int read(const host::Api& h, MPI_Datatype type) {
     MPI_Count n_integers, n_addresses, n_counts, n_types;
     int code =
         h.Type_get_envelope_c(type, &n_integers, &n_addresses, &n_counts, &n_types, &combiner);
@@ -56,7 +56,7 @@ bool is_made_by_f90(int combiner) {
 }
 
 /// Frees types that Contents::read() has returned.
-void release_all(const Api& h, std::vector<MPI_Datatype>* types) {
+void release_all(const host::Api& h, std::vector<MPI_Datatype>* types) {
   for (MPI_Datatype& type : *types) {
     if (is_predefined(type)) continue;
     MPI_Count a, b, c, d;
@@ -74,7 +74,7 @@ struct Bounds {
 
 class Flattener {
  public:
-  Flattener(const Api* h, const PlacedSizes* sizes) : h_(h), sizes_(sizes) {}
+  Flattener(const host::Api* h, const PlacedSizes* sizes) : h_(h), sizes_(sizes) {}
 
   MPI_Datatype element = MPI_DATATYPE_NULL;  ///< the first predefined type that occurs
   bool several = false;                      ///< other predefined types occur, too
@@ -382,11 +382,11 @@ class Flattener {
     return grid(one, order, std::move(sizes), std::move(kept), step);
   }
 
-  const Api* h_;              ///< nullptr for predefined types, which need no host
+  const host::Api* h_;        ///< nullptr for predefined types, which need no host
   const PlacedSizes* sizes_;  ///< nullptr: the sizes in memory
 };
 
-int make_signature(const Api* h, MPI_Datatype type, Signature* out) {
+int make_signature(const host::Api* h, MPI_Datatype type, Signature* out) {
   out->count = 1;
   if (is_predefined(type)) {
     out->type = type;
@@ -433,14 +433,14 @@ Status unknown(const Type& type) {
 template <class F>
 int with_host(const Type& type, F&& use) {
   if (is_predefined(type.host_handle())) return use(nullptr);
-  return call([&](const Api& h) { return use(&h); });
+  return host::call([&](const host::Api& h) { return use(&h); });
 }
 
 Status flatten(const Type& type, const PlacedSizes* sizes, TypeTree* out) {
   MPI_Datatype element = MPI_DATATYPE_NULL;
   bool several = false;
   out->extent = type.extent();
-  const int code = with_host(type, [&](const Api* h) {
+  const int code = with_host(type, [&](const host::Api* h) {
     Flattener flattener(h, sizes);
     const int made = flattener.make(type.host_handle(), &out->root);
     element = flattener.element;
@@ -464,9 +464,9 @@ Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out) {
 
 Status signature_of(const Type& type, Signature* out) {
   *out = {};
-  const int code =
-      with_host(type, [&](const Api* h) { return make_signature(h, type.host_handle(), out); });
+  const int code = with_host(
+      type, [&](const host::Api* h) { return make_signature(h, type.host_handle(), out); });
   return code == MPI_SUCCESS ? Status() : unknown(type);
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -1,13 +1,13 @@
 // Counting of basic elements in a datatype's contents.
 
-#include "host/elements.h"
+#include "datatype/elements.h"
 
-#include "host/basic_type.h"
-#include "host/datatype.h"
+#include "datatype/basic_type.h"
+#include "datatype/datatype.h"
+#include "datatype/type_tree.h"
 #include "host/host.h"
-#include "host/type_tree.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 /// Basic elements as MPI_Get_elements counts them, and their bytes.
@@ -70,16 +70,16 @@ Status signature_of_any(MPI_Datatype datatype, Signature* out) {
   Status status = Type::of(datatype, &type);
   if (status.ok()) return signature_of(type, out);
   MPI_Datatype copy = MPI_DATATYPE_NULL;
-  const auto copied = [&](const Api& h) {
+  const auto copied = [&](const host::Api& h) {
     const int code = h.Type_contiguous(1, datatype, &copy);
     return code == MPI_SUCCESS ? h.Type_commit(&copy) : code;
   };
-  if (datatype == MPI_DATATYPE_NULL || call(copied) != MPI_SUCCESS) return status;
+  if (datatype == MPI_DATATYPE_NULL || host::call(copied) != MPI_SUCCESS) return status;
   Status made = Type::of(copy, &type);
   if (made.ok()) made = signature_of(type, out);
   type = Type();
   type_freed(copy);
-  call([&](const Api& h) { return h.Type_free(&copy); });
+  host::call([&](const host::Api& h) { return h.Type_free(&copy); });
   return made;
 }
 
@@ -139,4 +139,4 @@ Status elements_in_bytes(MPI_Datatype datatype, int64_t bytes, int64_t* elements
   return {};
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 /// The host refuses a null buffer in MPI_Pack, MPI_Unpack and their variants, and MPI_BOTTOM is a
 /// null pointer. While this object lives, it replaces MPI_BOTTOM with a type of absolute addresses
@@ -23,4 +23,4 @@ class BottomBuffer {
   MPI_Datatype shifted_ = MPI_DATATYPE_NULL;
 };
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -1,14 +1,14 @@
-#include "host/op.h"
+#include "datatype/op.h"
 
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "host/basic_type.h"
-#include "host/op_kernels.h"
-#include "host_fixture.h"
+#include "../host/host_fixture.h"
+#include "datatype/basic_type.h"
+#include "datatype/op_kernels.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 constexpr MPI_Op kOps[] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
@@ -101,7 +101,7 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
       for (std::vector<char>* values : {&in, &host})
         for (char& value : *values) value &= 1;
     ours = host;
-    ASSERT_EQ(api().Reduce_local(in.data(), host.data(), kCount, handle, op), MPI_SUCCESS);
+    ASSERT_EQ(host::api().Reduce_local(in.data(), host.data(), kCount, handle, op), MPI_SUCCESS);
     std::vector<char> shifted_in(in.size()), shifted(in.size());
     std::memcpy(shifted_in.data() + 1, in.data(), kCount * sizeof(T));
     std::memcpy(shifted.data() + 1, ours.data(), kCount * sizeof(T));
@@ -118,11 +118,11 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
   EXPECT_GT(defined, 0) << name;
 }
 
-TEST_F(WithHost, PredefinedOperationsAgreeWithTheHost) {
+TEST_F(host::WithHost, PredefinedOperationsAgreeWithTheHost) {
 #define FGMPI_BASIC_TYPE(name, kind, ctype)                                                 \
   if (BasicKind::kind != BasicKind::kOpaque && name != MPI_REAL16 && name != MPI_COMPLEX32) \
     compare_with_host<ctype>(name, #name);
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   compare_with_host<PairOf<float, int>>(MPI_FLOAT_INT, "MPI_FLOAT_INT");
   compare_with_host<PairOf<double, int>>(MPI_DOUBLE_INT, "MPI_DOUBLE_INT");
@@ -174,22 +174,22 @@ TEST(Operations, UndefinedPairsAreErrorsThatNameBoth) {
   EXPECT_TRUE(is_commutative(MPI_SUM));
 }
 
-TEST_F(WithHost, TypesOfPrecisionHaveTheOperationsOfTheirSize) {
+TEST_F(host::WithHost, TypesOfPrecisionHaveTheOperationsOfTheirSize) {
   MPI_Datatype precise, copy;
-  ASSERT_EQ(api().Type_create_f90_real(15, MPI_UNDEFINED, &precise), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_create_f90_real(15, MPI_UNDEFINED, &precise), MPI_SUCCESS);
   EXPECT_EQ(values_of(type_of(precise)), MPI_REAL8);
   double a[3] = {1, 2, 3}, b[3] = {4, 5, 6};
   ASSERT_TRUE(reduce_local(a, b, 3, type_of(precise), MPI_PROD).ok());
   EXPECT_TRUE(b[0] == 4 && b[1] == 10 && b[2] == 18);
   EXPECT_EQ(check_op(MPI_BAND, 1, type_of(precise)).error_class(), MPI_ERR_OP);
   EXPECT_TRUE(check_op(MPI_BAND, 0, type_of(precise)).ok());
-  ASSERT_EQ(api().Type_create_f90_integer(9, &precise), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_create_f90_integer(9, &precise), MPI_SUCCESS);
   EXPECT_EQ(values_of(type_of(precise)), MPI_INTEGER4);
-  ASSERT_EQ(api().Type_dup(precise, &copy), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_dup(precise, &copy), MPI_SUCCESS);
   EXPECT_EQ(values_of(type_of(copy)), MPI_DATATYPE_NULL);
   EXPECT_EQ(check_op(MPI_SUM, 1, type_of(copy)).error_class(), MPI_ERR_OP);
   type_freed(copy);
-  api().Type_free(&copy);
+  host::api().Type_free(&copy);
 }
 
 TEST(Operations, PairsKeepTheirGaps) {
@@ -216,12 +216,12 @@ void matrix_product(void* in, void* inout, int* length, MPI_Datatype*) {
   }
 }
 
-TEST_F(WithHost, UserOperationsRunInTheHost) {
+TEST_F(host::WithHost, UserOperationsRunInTheHost) {
   MPI_Op op;
-  ASSERT_EQ(api().Op_create(matrix_product, 0, &op), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Op_create(matrix_product, 0, &op), MPI_SUCCESS);
   MPI_Datatype matrix;
-  ASSERT_EQ(api().Type_contiguous(4, MPI_DOUBLE, &matrix), MPI_SUCCESS);
-  ASSERT_EQ(api().Type_commit(&matrix), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_contiguous(4, MPI_DOUBLE, &matrix), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_commit(&matrix), MPI_SUCCESS);
   EXPECT_FALSE(is_commutative(op));
   double a[8] = {1, 2, 3, 4, 1, 0, 0, 1}, b[8] = {0, 1, 1, 0, 5, 6, 7, 8};
   ASSERT_TRUE(reduce_local(a, b, 2, type_of(matrix), op).ok());
@@ -229,7 +229,7 @@ TEST_F(WithHost, UserOperationsRunInTheHost) {
   EXPECT_EQ(std::memcmp(b, want, sizeof(want)), 0);
   EXPECT_EQ(check_op(MPI_SUM, 1, type_of(matrix)).error_class(), MPI_ERR_OP);
   type_freed(matrix);
-  api().Type_free(&matrix);
+  host::api().Type_free(&matrix);
 
   // The user frees the operation while a reduction still needs it.
   retain(op);
@@ -240,4 +240,4 @@ TEST_F(WithHost, UserOperationsRunInTheHost) {
 }
 
 }  // namespace
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -1,33 +1,33 @@
 // The table of predefined datatypes, by handle.
 
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
 
 #include <array>
 
 #include "host/handle_bits.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 /// Basic types, indexed by the low byte of their handle, which is different for each.
 constexpr std::array<BasicType, 256> table() {
   std::array<BasicType, 256> types{};
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
-  types[builtin_number(name)] = {#name, name, BasicKind::kind};
-#include "host/basic_types.def"
+  types[host::builtin_number(name)] = {#name, name, BasicKind::kind};
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
-  types[builtin_number(MPI_LB)] = {"MPI_LB", MPI_LB, BasicKind::kOpaque};
-  types[builtin_number(MPI_UB)] = {"MPI_UB", MPI_UB, BasicKind::kOpaque};
+  types[host::builtin_number(MPI_LB)] = {"MPI_LB", MPI_LB, BasicKind::kOpaque};
+  types[host::builtin_number(MPI_UB)] = {"MPI_UB", MPI_UB, BasicKind::kOpaque};
   return types;
 }
 constexpr auto kTypes = table();
 
-#define FGMPI_BASIC_TYPE(name, kind, ctype)                        \
-  static_assert(is_builtin(name, HandleObject::kDatatype) &&       \
-                    kTypes[builtin_number(name)].handle == name && \
-                    builtin_size(name) == sizeof(ctype),           \
+#define FGMPI_BASIC_TYPE(name, kind, ctype)                              \
+  static_assert(host::is_builtin(name, host::HandleObject::kDatatype) && \
+                    kTypes[host::builtin_number(name)].handle == name && \
+                    host::builtin_size(name) == sizeof(ctype),           \
                 #name);
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
 
 constexpr BasicType kPairs[kPairTypes] = {
@@ -41,7 +41,7 @@ static_assert(MPI_LONG_DOUBLE_INT - MPI_FLOAT_INT == kPairTypes - 1);
 }  // namespace
 
 const BasicType* basic_type(MPI_Datatype handle) {
-  const BasicType& type = kTypes[builtin_number(handle)];
+  const BasicType& type = kTypes[host::builtin_number(handle)];
   if (type.handle == handle && type.name) return &type;
   return pair_index(handle) < kPairTypes ? &kPairs[pair_index(handle)] : nullptr;
 }
@@ -67,4 +67,4 @@ MPI_Datatype type_of_precision(int combiner, int64_t bytes) {
   }
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 /// Sets inout[i] = in[i] op inout[i] for `count` elements (MPI-4.0 section 6.9.7). Pairs of a basic
 /// type and a predefined operation run on the caller's stack; others on the host stack. Never
@@ -36,4 +36,4 @@ void release(MPI_Op op);
 /// it in the host.
 bool defer_free(MPI_Op op);
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 struct TypeRun {
   int64_t offset;
@@ -159,4 +159,4 @@ class TypeCursor {
   TypeRun row_{0, 0};  ///< the rest of the run that the walk is in
 };
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -1,4 +1,4 @@
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "host/basic_type.h"
-#include "host_fixture.h"
+#include "../host/host_fixture.h"
+#include "datatype/basic_type.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 struct Named {
@@ -22,7 +22,7 @@ struct Named {
 };
 constexpr Named kBasicTypes[] = {
 #define FGMPI_BASIC_TYPE(name, kind, ctype) {name, #name},
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
 };
 constexpr Named kPairs[] = {{MPI_FLOAT_INT, "MPI_FLOAT_INT"},
@@ -51,7 +51,7 @@ TEST(BasicTypes, UnknownHandlesAreErrors) {
   Type type;
   for (MPI_Datatype handle :
        {MPI_DATATYPE_NULL, 0x4c0004ff, 0x4c000105, 0x4c00ff05, 0x4c010405, 0}) {
-    if (handle == 0 && !kHostLoads) break;  // only the host can decide about this handle
+    if (handle == 0 && !host::kHostLoads) break;  // only the host can decide about this handle
     EXPECT_EQ(Type::of(handle, &type).error_class(), MPI_ERR_TYPE) << std::hex << handle;
   }
   EXPECT_EQ(type.handle(), MPI_BYTE);
@@ -68,13 +68,14 @@ TEST(BasicTypes, PackAndCopyBytes) {
   EXPECT_TRUE(copy(from, 0, type, nullptr, 0, type).ok());
 }
 
-TEST_F(WithHost, BasicTypesAreAsTheHostHasThem) {
+TEST_F(host::WithHost, BasicTypesAreAsTheHostHasThem) {
   auto check = [](const Named& named) {
     Type type = type_of(named.handle);
     MPI_Count size, lb, extent, true_lb, true_extent;
-    ASSERT_EQ(api().Type_size_x(named.handle, &size), MPI_SUCCESS);
-    ASSERT_EQ(api().Type_get_extent_x(named.handle, &lb, &extent), MPI_SUCCESS);
-    ASSERT_EQ(api().Type_get_true_extent_x(named.handle, &true_lb, &true_extent), MPI_SUCCESS);
+    ASSERT_EQ(host::api().Type_size_x(named.handle, &size), MPI_SUCCESS);
+    ASSERT_EQ(host::api().Type_get_extent_x(named.handle, &lb, &extent), MPI_SUCCESS);
+    ASSERT_EQ(host::api().Type_get_true_extent_x(named.handle, &true_lb, &true_extent),
+              MPI_SUCCESS);
     EXPECT_EQ(type.size(), size) << named.name;
     EXPECT_EQ(type.extent(), extent) << named.name;
     EXPECT_EQ(type.true_extent(), true_extent) << named.name;
@@ -104,7 +105,7 @@ TEST(Pairs, PackWithoutTheirPadding) {
   EXPECT_EQ(back[2].index, 77);
 }
 
-TEST_F(WithHost, APartOfAnElementTouchesNothingBehindIt) {
+TEST_F(host::WithHost, APartOfAnElementTouchesNothingBehindIt) {
   // Two integers with memory between them that cannot be written to.
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   char* memory = static_cast<char*>(
@@ -112,8 +113,8 @@ TEST_F(WithHost, APartOfAnElementTouchesNothingBehindIt) {
   ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
   int lengths[] = {2, 2}, places[] = {0, 100};
   MPI_Datatype handle;
-  ASSERT_EQ(api().Type_indexed(2, lengths, places, MPI_INT, &handle), MPI_SUCCESS);
-  ASSERT_EQ(api().Type_commit(&handle), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_indexed(2, lengths, places, MPI_INT, &handle), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_commit(&handle), MPI_SUCCESS);
   Type type = type_of(handle);
   const int sent[] = {11, 22};
   int* last = reinterpret_cast<int*>(memory + page) - 2;
@@ -125,7 +126,7 @@ TEST_F(WithHost, APartOfAnElementTouchesNothingBehindIt) {
   EXPECT_EQ(last[1], 77);
   munmap(memory, 2 * page);
   type_freed(handle);
-  api().Type_free(&handle);
+  host::api().Type_free(&handle);
 }
 
 /// A random derived type and its naive model: the offsets of its bytes in packing order.
@@ -175,17 +176,18 @@ Model random_model(std::mt19937& random) {
   for (int i = 0; i < blocks; ++i)
     for (int b = 0; b < lengths[i]; ++b) model.offsets.push_back(places[i] + b);
   MPI_Datatype type;
-  EXPECT_EQ(api().Type_create_hindexed(blocks, lengths.data(), places.data(), MPI_BYTE, &type),
-            MPI_SUCCESS);
+  EXPECT_EQ(
+      host::api().Type_create_hindexed(blocks, lengths.data(), places.data(), MPI_BYTE, &type),
+      MPI_SUCCESS);
   if (resized) {
     MPI_Datatype wider;
-    EXPECT_EQ(api().Type_create_resized(type, 0, at + upto(8), &wider), MPI_SUCCESS);
-    api().Type_free(&type);
+    EXPECT_EQ(host::api().Type_create_resized(type, 0, at + upto(8), &wider), MPI_SUCCESS);
+    host::api().Type_free(&type);
     type = wider;
   }
-  EXPECT_EQ(api().Type_commit(&type), MPI_SUCCESS);
+  EXPECT_EQ(host::api().Type_commit(&type), MPI_SUCCESS);
   MPI_Aint lb, extent;
-  api().Type_get_extent(type, &lb, &extent);
+  host::api().Type_get_extent(type, &lb, &extent);
   model.handle = type;
   model.extent = extent;
   return model;
@@ -193,7 +195,7 @@ Model random_model(std::mt19937& random) {
 
 void free_type(MPI_Datatype* handle) {
   type_freed(*handle);
-  EXPECT_EQ(api().Type_free(handle), MPI_SUCCESS);
+  EXPECT_EQ(host::api().Type_free(handle), MPI_SUCCESS);
 }
 
 std::vector<char> random_bytes(std::mt19937& random, size_t n) {
@@ -202,7 +204,7 @@ std::vector<char> random_bytes(std::mt19937& random, size_t n) {
   return bytes;
 }
 
-TEST_F(WithHost, RandomDerivedTypesPackUnpackAndCopyLikeTheModel) {
+TEST_F(host::WithHost, RandomDerivedTypesPackUnpackAndCopyLikeTheModel) {
   std::mt19937 random(20261);
   int contiguous = 0;
   for (int round = 0; round < 400; ++round) {
@@ -248,28 +250,28 @@ TEST_F(WithHost, RandomDerivedTypesPackUnpackAndCopyLikeTheModel) {
   EXPECT_EQ(cached_types(), 0u);
 }
 
-TEST_F(WithHost, UncommittedAndFreedTypesAreErrors) {
+TEST_F(host::WithHost, UncommittedAndFreedTypesAreErrors) {
   MPI_Datatype pair;
-  ASSERT_EQ(api().Type_contiguous(2, MPI_INT, &pair), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_contiguous(2, MPI_INT, &pair), MPI_SUCCESS);
   Type type;
   EXPECT_EQ(Type::of(pair, &type).error_class(), MPI_ERR_TYPE);
-  ASSERT_EQ(api().Type_commit(&pair), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_commit(&pair), MPI_SUCCESS);
   EXPECT_TRUE(Type::of(pair, &type).ok());
   EXPECT_TRUE(type.contiguous());
   free_type(&pair);
 }
 
-TEST_F(WithHost, ATypeOutlivesItsHandle) {
+TEST_F(host::WithHost, ATypeOutlivesItsHandle) {
   MPI_Datatype column;
-  ASSERT_EQ(api().Type_vector(3, 1, 4, MPI_INT, &column), MPI_SUCCESS);
-  ASSERT_EQ(api().Type_commit(&column), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_vector(3, 1, 4, MPI_INT, &column), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_commit(&column), MPI_SUCCESS);
   const MPI_Datatype handle = column;
   Type type = type_of(column);
   free_type(&column);
   // The host gives the handle to the next type, which must not get the old description.
   MPI_Datatype next;
-  ASSERT_EQ(api().Type_contiguous(5, MPI_DOUBLE, &next), MPI_SUCCESS);
-  ASSERT_EQ(api().Type_commit(&next), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_contiguous(5, MPI_DOUBLE, &next), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_commit(&next), MPI_SUCCESS);
   EXPECT_EQ(type_of(next).size(), 40);
   EXPECT_NE(type.host_handle(), handle);
   int matrix[12], packed[3];
@@ -282,13 +284,13 @@ TEST_F(WithHost, ATypeOutlivesItsHandle) {
   free_type(&next);
 }
 
-TEST_F(WithHost, OverlapBesideAHoleIsNotContiguous) {
+TEST_F(host::WithHost, OverlapBesideAHoleIsNotContiguous) {
   // Three ints at 0, 0 and 8: size and extent are both 12.
   int lengths[3] = {1, 1, 1};
   MPI_Aint places[3] = {0, 0, 8};
   MPI_Datatype type;
-  ASSERT_EQ(api().Type_create_hindexed(3, lengths, places, MPI_INT, &type), MPI_SUCCESS);
-  ASSERT_EQ(api().Type_commit(&type), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_create_hindexed(3, lengths, places, MPI_INT, &type), MPI_SUCCESS);
+  ASSERT_EQ(host::api().Type_commit(&type), MPI_SUCCESS);
   Type t = type_of(type);
   EXPECT_EQ(t.size(), t.extent());
   EXPECT_FALSE(t.contiguous());
@@ -296,4 +298,4 @@ TEST_F(WithHost, OverlapBesideAHoleIsNotContiguous) {
 }
 
 }  // namespace
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -1,6 +1,6 @@
 // The choice of a loop for a predefined operation and type, and calls of user operations.
 
-#include "host/op.h"
+#include "datatype/op.h"
 
 #include <algorithm>
 #include <array>
@@ -8,19 +8,19 @@
 #include <unordered_map>
 
 #include "base/assert.h"
-#include "host/basic_type.h"
+#include "datatype/basic_type.h"
+#include "datatype/op_kernels.h"
 #include "host/handle_bits.h"
 #include "host/host.h"
-#include "host/op_kernels.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 constexpr const char* kNames[kOperations] = {"MPI_OP_NULL", "MPI_MAX",     "MPI_MIN",  "MPI_SUM",
                                              "MPI_PROD",    "MPI_LAND",    "MPI_BAND", "MPI_LOR",
                                              "MPI_BOR",     "MPI_LXOR",    "MPI_BXOR", "MPI_MINLOC",
                                              "MPI_MAXLOC",  "MPI_REPLACE", "MPI_NO_OP"};
-constexpr uint32_t kOpBase = handle_base(HandleKind::kBuiltin, HandleObject::kOp);
+constexpr uint32_t kOpBase = host::handle_base(host::HandleKind::kBuiltin, host::HandleObject::kOp);
 static_assert(MPI_MAX == kOpBase + 1 && MPI_SUM == kOpBase + 3 && MPI_LAND == kOpBase + 5 &&
               MPI_BXOR == kOpBase + 10 && MPI_MAXLOC == kOpBase + 12 && MPI_NO_OP == kOpBase + 14);
 
@@ -46,7 +46,7 @@ constexpr std::array<const Reducer*, 256> rows() {
   std::array<const Reducer*, 256> table{};
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
   table[name & 0xff] = kernels::ReducerRow<kind_in(use, name, BasicKind::kind), ctype>::reducers;
-#include "host/basic_types.def"
+#include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   return table;
 }
@@ -87,7 +87,8 @@ UserOp* user_op(MPI_Op op) {
   if (found != user_ops().end()) return &found->second;
   if (op == MPI_OP_NULL) return nullptr;
   int commutative = 0;
-  if (call([&](const Api& h) { return h.Op_commutative(op, &commutative); }) != MPI_SUCCESS)
+  if (host::call([&](const host::Api& h) { return h.Op_commutative(op, &commutative); }) !=
+      MPI_SUCCESS)
     return nullptr;
   return &user_ops().emplace(op, UserOp{commutative != 0}).first->second;
 }
@@ -152,7 +153,7 @@ Status reduce_local(const void* in, void* inout, int64_t count, const Type& type
   }
   constexpr int64_t kMost = 1 << 30;
   const sched::UserCallback in_callback;
-  int code = call([&](const Api& h) {
+  int code = host::call([&](const host::Api& h) {
     for (int64_t first = 0; first < count; first += kMost) {
       const int64_t offset = first * type.extent();
       int code =
@@ -187,7 +188,7 @@ void release(MPI_Op op) {
   FGMPI_CHECK(found->second.retained > 0);
   if (--found->second.retained > 0 || !found->second.freed) return;
   user_ops().erase(found);
-  call([&](const Api& h) { return h.Op_free(&op); });
+  host::call([&](const host::Api& h) { return h.Op_free(&op); });
 }
 
 bool defer_free(MPI_Op op) {
@@ -198,4 +199,4 @@ bool defer_free(MPI_Op op) {
   return false;
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

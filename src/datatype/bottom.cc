@@ -1,18 +1,18 @@
 // A buffer in place of MPI_BOTTOM, for calls in which the host refuses it.
 
-#include "host/bottom.h"
+#include "datatype/bottom.h"
 
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 #include "host/host.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 BottomBuffer::BottomBuffer(const void** buffer, MPI_Datatype* type) {
   Type known;
   if (*buffer || is_basic(*type) || !Type::of(*type, &known).ok()) return;
   static const char anywhere = 0;
   const MPI_Aint back = -reinterpret_cast<MPI_Aint>(&anywhere);
-  int code = call([&](const Api& h) {
+  int code = host::call([&](const host::Api& h) {
     int made = h.Type_create_hindexed_block(1, 1, &back, *type, &shifted_);
     return made == MPI_SUCCESS ? h.Type_commit(&shifted_) : made;
   });
@@ -22,7 +22,8 @@ BottomBuffer::BottomBuffer(const void** buffer, MPI_Datatype* type) {
 }
 
 BottomBuffer::~BottomBuffer() {
-  if (shifted_ != MPI_DATATYPE_NULL) call([&](const Api& h) { return h.Type_free(&shifted_); });
+  if (shifted_ != MPI_DATATYPE_NULL)
+    host::call([&](const host::Api& h) { return h.Type_free(&shifted_); });
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

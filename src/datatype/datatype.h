@@ -15,8 +15,10 @@
 #include "host/handle_bits.h"
 
 namespace fgmpi::host {
-
 struct Api;
+}
+
+namespace fgmpi::datatype {
 
 /// A description with an intrusive count; Type::of() makes it, and Type objects hold it.
 struct DerivedType {
@@ -60,9 +62,9 @@ class Type {
 };
 
 /// True for predefined types whose handle carries the size (no host needed).
-inline bool is_basic(MPI_Datatype t) { return is_builtin(t, HandleObject::kDatatype); }
+inline bool is_basic(MPI_Datatype t) { return host::is_builtin(t, host::HandleObject::kDatatype); }
 /// Bytes of a basic type. REQUIRES: is_basic(t).
-inline int64_t basic_size(MPI_Datatype t) { return builtin_size(t); }
+inline int64_t basic_size(MPI_Datatype t) { return host::builtin_size(t); }
 
 /// Called after the host's MPI_Pack has returned MPI_SUCCESS: copies what it has left out of
 /// `count` elements. MPICH 4.0.2 packs a derived type whose data are one run only up to a multiple
@@ -70,8 +72,8 @@ inline int64_t basic_size(MPI_Datatype t) { return builtin_size(t); }
 /// 768 derived types bytes at the end are missing. `in` and `out` begin with the first element and
 /// its packed bytes, of which there are `packed`. Returns the number of packed bytes now. Runs on
 /// the host stack.
-int64_t complete_packing(const Api& h, const void* in, int64_t count, MPI_Datatype type, void* out,
-                         int64_t packed);
+int64_t complete_packing(const host::Api& h, const void* in, int64_t count, MPI_Datatype type,
+                         void* out, int64_t packed);
 
 /// Packs `count` elements at `buffer` into `out` (count*size bytes).
 Status pack(const void* buffer, int64_t count, const Type& type, void* out);
@@ -92,4 +94,4 @@ void type_freed(MPI_Datatype handle);
 /// The number of derived types that the cache or a Type holds, for tests and statistics.
 size_t cached_types();
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -9,7 +9,7 @@
 
 #include "base/processor.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 /// The kind of a type's values decides which operations are defined on it (MPI-4.0 section 6.9.2).
 enum class BasicKind : uint8_t {
@@ -59,4 +59,4 @@ inline uint32_t pair_index(MPI_Datatype handle) {
   return static_cast<uint32_t>(handle) - static_cast<uint32_t>(MPI_FLOAT_INT);
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "base/status.h"
-#include "host/datatype.h"
+#include "datatype/datatype.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 /// Sets inout[i] = in[i] op inout[i] for i in [0, count). Gaps of pairs are neither read
 /// nor written.
@@ -23,4 +23,4 @@ using Reducer = void (*)(const void* in, void* inout, int64_t count);
 /// the type.
 Status find_accumulate(MPI_Op op, const Type& type, Reducer* out);
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

@@ -1,12 +1,12 @@
 // Building type trees, and the cursor that walks one.
 
-#include "host/type_tree.h"
+#include "datatype/type_tree.h"
 
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 namespace {
 
 std::shared_ptr<TypeNode> make_node(TypeNode::Kind kind) {
@@ -266,4 +266,4 @@ Status cached_tree_of(const Type& type, TypeTreePtr* out) {
   return {};
 }
 
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype

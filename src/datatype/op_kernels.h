@@ -10,10 +10,10 @@
 #include <cstring>
 #include <type_traits>
 
-#include "host/basic_type.h"
-#include "host/reducer.h"
+#include "datatype/basic_type.h"
+#include "datatype/reducer.h"
 
-namespace fgmpi::host {
+namespace fgmpi::datatype {
 
 /// The number of predefined operations, which are indexed by the low byte of their handles.
 inline constexpr int kOperations = 15;
@@ -155,4 +155,4 @@ struct ReducerRow<BasicKind::kPair, P> {
 };
 
 }  // namespace kernels
-}  // namespace fgmpi::host
+}  // namespace fgmpi::datatype
