@@ -7,22 +7,26 @@
 
 #include <algorithm>
 
+#include "datatype/copy.h"
+
 namespace fgmpi::coll {
 
 Status pack_derived(const Segment& from, char* out) {
   if (from.bytes() == 0) return {};
-  return datatype::pack(from.address, from.count, *from.type, out);
+  datatype::pack(from.address, from.count, *from.type, out);
+  return {};
 }
 
 Status unpack_derived(const char* in, int64_t bytes, const Segment& to) {
   if (bytes == 0) return {};
-  return datatype::unpack(in, bytes, to.address, to.count, *to.type);
+  datatype::unpack(in, bytes, to.address, to.count, *to.type);
+  return {};
 }
 
 Status copy_derived(const Segment& from, const Segment& to) {
   if (from.bytes() != to.bytes()) return truncated(from.bytes(), to.bytes());
   if (from.bytes() == 0) return {};
-  if (from.address == to.address && from.type->handle() == to.type->handle()) return {};
+  if (from.address == to.address && *from.type == *to.type) return {};
   return datatype::copy(from.address, from.count, *from.type, to.address, to.count, *to.type);
 }
 

@@ -3,7 +3,7 @@
 #include "coll/type_fingerprint.h"
 
 #include "base/hash.h"
-#include "datatype/type_tree.h"
+#include "datatype/signature.h"
 
 namespace fgmpi::coll {
 namespace {
@@ -101,8 +101,7 @@ uint32_t short_of(uint64_t number) { return static_cast<uint32_t>(mix(number) >>
 uint32_t type_fingerprint(const datatype::Type& type, int64_t count) {
   if (type.basic() || type.size() == 0 || count == 0)
     return count == 0 ? 0 : type_fingerprint(type);
-  Signature signature;
-  if (!datatype::signature_of(type, &signature).ok()) return 0;
+  const Signature signature = datatype::signature_of(type);
   SequenceReader reader;
   const Sequence one = reader.read(signature);
   if (reader.any || reader.element == 0) return 0;
@@ -116,8 +115,7 @@ uint32_t type_fingerprint(const datatype::Type& type) {
     const uint64_t number = number_of(type.handle());
     return number == 0 ? 0 : short_of(number);
   }
-  Signature signature;
-  if (!datatype::signature_of(type, &signature).ok()) return 0;
+  const Signature signature = datatype::signature_of(type);
   SequenceReader reader;
   reader.read(signature);
   if (reader.any || reader.element == 0) return 0;

@@ -3,9 +3,7 @@
 #include "datatype/elements.h"
 
 #include "datatype/basic_type.h"
-#include "datatype/datatype.h"
-#include "datatype/type_tree.h"
-#include "host/host.h"
+#include "datatype/signature.h"
 
 namespace fgmpi::datatype {
 namespace {
@@ -64,25 +62,6 @@ int64_t bytes_of_first(const Signature& s, int64_t elements) {
   return bytes;
 }
 
-/// The signature of a datatype, committed or not.
-Status signature_of_any(MPI_Datatype datatype, Signature* out) {
-  Type type;
-  Status status = Type::of(datatype, &type);
-  if (status.ok()) return signature_of(type, out);
-  MPI_Datatype copy = MPI_DATATYPE_NULL;
-  const auto copied = [&](const host::Api& h) {
-    const int code = h.Type_contiguous(1, datatype, &copy);
-    return code == MPI_SUCCESS ? h.Type_commit(&copy) : code;
-  };
-  if (datatype == MPI_DATATYPE_NULL || host::call(copied) != MPI_SUCCESS) return status;
-  Status made = Type::of(copy, &type);
-  if (made.ok()) made = signature_of(type, out);
-  type = Type();
-  type_freed(copy);
-  host::call([&](const host::Api& h) { return h.Type_free(&copy); });
-  return made;
-}
-
 /// Counts the whole elements in `*bytes` bytes, less than one repetition of the signature; *bytes
 /// becomes the rest.
 int64_t elements_in_round(const Signature& s, int64_t* bytes) {
@@ -109,9 +88,8 @@ int64_t elements_in_round(const Signature& s, int64_t* bytes) {
 
 }  // namespace
 
-Status bytes_of_elements(MPI_Datatype datatype, int64_t elements, int64_t* bytes) {
-  Signature one;
-  FGMPI_TRY(signature_of_any(datatype, &one));
+Status bytes_of_elements(const Type& type, int64_t elements, int64_t* bytes) {
+  const Signature one = signature_of(type);
   const ElementContent all = content_of(one);
   *bytes = 0;
   if (elements == 0) return {};
@@ -126,17 +104,15 @@ Status bytes_of_elements(MPI_Datatype datatype, int64_t elements, int64_t* bytes
   return {};
 }
 
-Status elements_in_bytes(MPI_Datatype datatype, int64_t bytes, int64_t* elements, int64_t* rest) {
-  Signature one;
-  FGMPI_TRY(signature_of_any(datatype, &one));
+void elements_in_bytes(const Type& type, int64_t bytes, int64_t* elements, int64_t* rest) {
+  const Signature one = signature_of(type);
   const ElementContent all = content_of(one), round = round_of(one);
   *elements = 0;
   *rest = bytes;
-  if (all.bytes == 0) return {};
+  if (all.bytes == 0) return;
   *elements = bytes / round.bytes * round.elements;
   *rest = bytes % round.bytes;
   *elements += elements_in_round(one, rest);
-  return {};
 }
 
 }  // namespace fgmpi::datatype

@@ -2,16 +2,13 @@
 
 #include "datatype/op.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
-#include <unordered_map>
 
-#include "base/assert.h"
 #include "datatype/basic_type.h"
 #include "datatype/op_kernels.h"
+#include "datatype/user_op.h"
 #include "host/handle_bits.h"
-#include "host/host.h"
 
 namespace fgmpi::datatype {
 namespace {
@@ -69,30 +66,6 @@ Reducer reducer(int operation, MPI_Datatype type, OperationUse use) {
   return row ? row[operation] : nullptr;
 }
 
-/// What a reduction must know about a user operation, cached, as asking the host costs two
-/// stack switches.
-struct UserOp {
-  bool commutative;
-  bool freed = false;
-  uint32_t retained = 0;
-};
-std::unordered_map<MPI_Op, UserOp>& user_ops() {
-  static auto* map = new std::unordered_map<MPI_Op, UserOp>;
-  return *map;
-}
-
-/// The entry of an operation; nullptr when the host does not know it.
-UserOp* user_op(MPI_Op op) {
-  auto found = user_ops().find(op);
-  if (found != user_ops().end()) return &found->second;
-  if (op == MPI_OP_NULL) return nullptr;
-  int commutative = 0;
-  if (host::call([&](const host::Api& h) { return h.Op_commutative(op, &commutative); }) !=
-      MPI_SUCCESS)
-    return nullptr;
-  return &user_ops().emplace(op, UserOp{commutative != 0}).first->second;
-}
-
 Status not_defined(int operation, const Type& type, OperationUse use) {
   const BasicType* basic = basic_type(values_of(type));
   std::string allowed;
@@ -116,7 +89,7 @@ Status check(MPI_Op op, int64_t count, const Type& type, Reducer* out) {
     if (*out || count == 0) return {};
     return not_defined(operation, type, OperationUse::kReduction);
   }
-  if (user_op(op)) return {};
+  if (is_user_op(op)) return {};
   if (op == MPI_OP_NULL)
     return error(
         MPI_ERR_OP,
@@ -151,52 +124,22 @@ Status reduce_local(const void* in, void* inout, int64_t count, const Type& type
     reduce(in, inout, count);
     return {};
   }
-  constexpr int64_t kMost = 1 << 30;
-  const sched::UserCallback in_callback;
-  int code = host::call([&](const host::Api& h) {
-    for (int64_t first = 0; first < count; first += kMost) {
-      const int64_t offset = first * type.extent();
-      int code =
-          h.Reduce_local(static_cast<const char*>(in) + offset, static_cast<char*>(inout) + offset,
-                         static_cast<int>(std::min(kMost, count - first)), type.host_handle(), op);
-      if (code != MPI_SUCCESS) return code;
-    }
-    return MPI_SUCCESS;
-  });
-  if (code == MPI_SUCCESS) return {};
-  return error(MPI_ERR_OP, "the hosted MPI cannot apply operation 0x%08x (its code is %d)",
-               static_cast<unsigned>(op), code);
+  call_user_op(op, in, inout, count, type);
+  return {};
 }
 
 bool is_predefined(MPI_Op op) { return predefined(op) != 0; }
 
 bool is_commutative(MPI_Op op) {
-  if (predefined(op)) return true;
-  const UserOp* user = user_op(op);
-  return user && user->commutative;
+  return predefined(op) || (is_user_op(op) && is_commutative_user_op(op));
 }
 
 void retain(MPI_Op op) {
-  if (predefined(op)) return;
-  if (UserOp* user = user_op(op)) ++user->retained;
+  if (!predefined(op)) retain_user_op(op);
 }
 
 void release(MPI_Op op) {
-  if (predefined(op)) return;
-  auto found = user_ops().find(op);
-  if (found == user_ops().end()) return;
-  FGMPI_CHECK(found->second.retained > 0);
-  if (--found->second.retained > 0 || !found->second.freed) return;
-  user_ops().erase(found);
-  host::call([&](const host::Api& h) { return h.Op_free(&op); });
-}
-
-bool defer_free(MPI_Op op) {
-  auto found = user_ops().find(op);
-  if (found == user_ops().end()) return false;
-  if (found->second.retained > 0) return found->second.freed = true;
-  user_ops().erase(found);
-  return false;
+  if (!predefined(op)) release_user_op(op);
 }
 
 }  // namespace fgmpi::datatype

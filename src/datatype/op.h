@@ -1,5 +1,5 @@
-// Reduction operations: predefined ones on predefined types have loops here, user functions run in
-// the host.
+// Reduction operations: loops for predefined operations on predefined types, and those that
+// programs make (user_op.h).
 #pragma once
 
 #include <mpi.h>
@@ -31,9 +31,5 @@ bool is_commutative(MPI_Op op);
 /// need neither.
 void retain(MPI_Op op);
 void release(MPI_Op op);
-
-/// Called when the user frees `op`. Returns true when it is retained; the last release() then frees
-/// it in the host.
-bool defer_free(MPI_Op op);
 
 }  // namespace fgmpi::datatype

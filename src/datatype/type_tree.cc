@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
+#include <utility>
 
 namespace fgmpi::datatype {
 namespace {
@@ -15,59 +15,59 @@ std::shared_ptr<TypeNode> make_node(TypeNode::Kind kind) {
   return node;
 }
 
-/// Adds the runs of a part to a list; returns false when the part is a loop or a list of parts.
-bool add_runs(const TypePart& part, std::vector<TypeRun>* out) {
-  const TypeNode& node = *part.node;
-  if (node.kind == TypeNode::kList || node.kind == TypeNode::kLoop) return false;
-  auto add = [&](int64_t offset, int64_t bytes) {
-    if (!out->empty() && out->back().offset + out->back().bytes == offset)
-      out->back().bytes += bytes;
-    else
-      out->push_back({offset, bytes});
-  };
-  for_each_run(part, 0, add);
-  return true;
-}
-
-/// True for runs that are equal and evenly spaced, which become a loop.
-bool evenly_spaced(const std::vector<TypeRun>& runs) {
-  const int64_t stride = runs[1].offset - runs[0].offset;
-  for (size_t i = 1; i < runs.size(); ++i)
-    if (runs[i].bytes != runs[0].bytes || runs[i].offset - runs[i - 1].offset != stride)
-      return false;
-  return true;
-}
-
-/// Updates a node for rows that follow, the first at `first`, the last at `last`. REQUIRES:
-/// `starts` lists what was before them.
-void append_row(TypeNode* node, int64_t first, int64_t last) {
-  if (node->starts.empty())
-    node->first = first;
-  else
-    node->descends |= first < node->last;
-  node->last = last;
-}
-
-TypePart of_runs(std::vector<TypeRun> runs) {
-  if (runs.size() == 1) return make_run(runs[0].offset, runs[0].bytes);
-  if (evenly_spaced(runs))
-    return make_loop(make_run(runs[0].offset, runs[0].bytes), static_cast<int64_t>(runs.size()),
-                     runs[1].offset - runs[0].offset);
-  auto node = make_node(TypeNode::kRuns);
+/// Begins the bounds of a node whose rows follow by append_rows().
+void begin_bounds(TypeNode* node) {
   node->low = std::numeric_limits<int64_t>::max();
   node->high = std::numeric_limits<int64_t>::min();
-  for (const TypeRun& run : runs) {
-    node->ascends &= node->starts.empty() || run.offset >= node->high;
-    append_row(node.get(), run.offset, run.offset);
-    node->starts.push_back(node->size);
-    node->size += run.bytes;
-    node->low = std::min(node->low, run.offset);
-    node->high = std::max(node->high, run.offset + run.bytes);
+  node->count = 0;
+}
+/// Updates a node for a body that follows at `offset`.
+void append_rows(TypeNode* node, int64_t offset, const TypeNode& body) {
+  const bool is_first = node->count++ == 0;
+  node->ascends &= body.ascends && (is_first || offset + body.low >= node->high);
+  node->descends |= body.descends || (!is_first && offset + body.first < node->last);
+  if (is_first) node->first = offset + body.first;
+  node->last = offset + body.last;
+  node->low = std::min(node->low, offset + body.low);
+  node->high = std::max(node->high, offset + body.high);
+  node->size += body.size;
+}
+
+TypeNode run_node(int64_t bytes) {
+  TypeNode node;
+  node.size = node.high = bytes;
+  return node;
+}
+
+/// True for offsets at equal distances.
+bool evenly_spaced(const std::vector<int64_t>& offsets) {
+  const int64_t stride = offsets[1] - offsets[0];
+  for (size_t i = 2; i < offsets.size(); ++i)
+    if (offsets[i] - offsets[i - 1] != stride) return false;
+  return true;
+}
+
+/// Adds the runs of a part to a list; returns false when the part is more than a list of runs.
+bool add_runs(const TypePart& part, std::vector<TypeRun>* out) {
+  const TypeNode& node = *part.node;
+  const bool of_runs = node.kind == TypeNode::kRun || node.kind == TypeNode::kRuns ||
+                       (node.kind == TypeNode::kPlaces && node.body->kind == TypeNode::kRun);
+  if (of_runs)
+    for_each_run(part, 0, [&](int64_t offset, int64_t bytes) { out->push_back({offset, bytes}); });
+  return of_runs;
+}
+
+/// Joins runs that touch.
+void join(std::vector<TypeRun>* runs) {
+  size_t kept = 0;
+  for (const TypeRun& run : *runs) {
+    if (run.bytes == 0) continue;
+    if (kept > 0 && (*runs)[kept - 1].offset + (*runs)[kept - 1].bytes == run.offset)
+      (*runs)[kept - 1].bytes += run.bytes;
+    else
+      (*runs)[kept++] = run;
   }
-  runs.shrink_to_fit();
-  node->starts.shrink_to_fit();
-  node->runs = std::move(runs);
-  return {0, node};
+  runs->resize(kept);
 }
 
 }  // namespace
@@ -102,32 +102,71 @@ TypePart make_loop(const TypePart& part, int64_t count, int64_t stride) {
   return {part.offset, node};
 }
 
+TypePart make_places(const TypePart& part, const std::vector<int64_t>& offsets) {
+  if (!part.node || offsets.empty()) return {};
+  if (offsets.size() == 1) return {part.offset + offsets[0], part.node};
+  if (evenly_spaced(offsets))
+    return make_loop({part.offset + offsets[0], part.node}, static_cast<int64_t>(offsets.size()),
+                     offsets[1] - offsets[0]);
+  auto node = make_node(TypeNode::kPlaces);
+  begin_bounds(node.get());
+  for (const int64_t offset : offsets) append_rows(node.get(), offset, *part.node);
+  node->body = part.node;
+  auto lists = std::make_unique<TypeNodeLists>();
+  lists->offsets = NumberList(offsets);
+  node->lists = std::move(lists);
+  return {part.offset, node};
+}
+
+TypePart make_runs(std::vector<TypeRun> runs) {
+  join(&runs);
+  if (runs.empty()) return {};
+  std::vector<int64_t> offsets;
+  for (const TypeRun& run : runs) offsets.push_back(run.offset);
+  const bool equal = std::all_of(runs.begin(), runs.end(),
+                                 [&](const TypeRun& run) { return run.bytes == runs[0].bytes; });
+  if (equal) return make_places(make_run(0, runs[0].bytes), offsets);
+  auto node = make_node(TypeNode::kRuns);
+  begin_bounds(node.get());
+  std::vector<int64_t> ends;
+  for (const TypeRun& run : runs) {
+    append_rows(node.get(), run.offset, run_node(run.bytes));
+    ends.push_back(node->size);
+  }
+  auto lists = std::make_unique<TypeNodeLists>();
+  lists->offsets = NumberList(offsets);
+  lists->ends = NumberList(ends);
+  node->lists = std::move(lists);
+  return {0, node};
+}
+
 TypePart make_list(const std::vector<TypePart>& parts) {
   std::vector<TypePart> kept;
-  bool flat = true;
+  bool flat = true, same = true;
   std::vector<TypeRun> runs;
   for (const TypePart& part : parts) {
     if (!part.node) continue;
     kept.push_back(part);
     flat = flat && add_runs(part, &runs);
+    same = same && part.node == kept[0].node;
   }
   if (kept.empty()) return {};
   if (kept.size() == 1) return kept[0];
-  if (flat) return of_runs(std::move(runs));
-  auto node = make_node(TypeNode::kList);
-  node->low = std::numeric_limits<int64_t>::max();
-  node->high = std::numeric_limits<int64_t>::min();
-  for (const TypePart& part : kept) {
-    node->ascends &=
-        part.node->ascends && (node->starts.empty() || part.offset + part.node->low >= node->high);
-    node->descends |= part.node->descends;
-    append_row(node.get(), part.offset + part.node->first, part.offset + part.node->last);
-    node->starts.push_back(node->size);
-    node->size += part.node->size;
-    node->low = std::min(node->low, part.offset + part.node->low);
-    node->high = std::max(node->high, part.offset + part.node->high);
+  if (flat) return make_runs(std::move(runs));
+  if (same) {
+    std::vector<int64_t> offsets;
+    for (const TypePart& part : kept) offsets.push_back(part.offset);
+    return make_places({0, kept[0].node}, offsets);
   }
-  node->parts = std::move(kept);
+  auto node = make_node(TypeNode::kList);
+  auto lists = std::make_unique<TypeNodeLists>();
+  begin_bounds(node.get());
+  for (const TypePart& part : kept) {
+    lists->starts.push_back(node->size);
+    append_rows(node.get(), part.offset, *part.node);
+  }
+  lists->parts = std::move(kept);
+  node->lists = std::move(lists);
   return {0, node};
 }
 
@@ -137,10 +176,12 @@ namespace {
 
 size_t memory_of(const TypeNode* node) {
   if (!node) return 0;
-  size_t bytes = sizeof *node + node->runs.capacity() * sizeof(TypeRun) +
-                 node->parts.capacity() * sizeof(TypePart) +
-                 node->starts.capacity() * sizeof(int64_t) + memory_of(node->body.get());
-  for (const TypePart& part : node->parts) bytes += memory_of(part.node.get());
+  size_t bytes = sizeof *node + memory_of(node->body.get());
+  if (!node->lists) return bytes;
+  const TypeNodeLists& lists = *node->lists;
+  bytes += sizeof lists + lists.offsets.heap_bytes() + lists.ends.heap_bytes() +
+           lists.parts.capacity() * sizeof(TypePart) + lists.starts.capacity() * sizeof(int64_t);
+  for (const TypePart& part : lists.parts) bytes += memory_of(part.node.get());
   return bytes;
 }
 
@@ -150,36 +191,71 @@ size_t TypeTree::memory() const { return sizeof *this + memory_of(root.node.get(
 
 // ---- The walk -----------------------------------------------------------------------------------
 
-void TypeCursor::descend(const TypeNode* node, int64_t at, int64_t rest) {
-  for (;;) {
-    int64_t index = 0;
-    switch (node->kind) {
-      case TypeNode::kRun:
-        row_ = {at + rest, node->size - rest};
-        return;
-      case TypeNode::kLoop:
-        index = rest / node->body->size;
-        frames_.push_back({node, at, index});
-        rest -= index * node->body->size;
-        at += index * node->stride;
-        node = node->body.get();
-        break;
-      default: {
-        if (rest > 0)
-          index = std::upper_bound(node->starts.begin(), node->starts.end(), rest) -
-                  node->starts.begin() - 1;
-        const auto i = static_cast<size_t>(index);
-        frames_.push_back({node, at, index});
-        rest -= node->starts[i];
-        if (node->kind == TypeNode::kRuns) {
-          row_ = {at + node->runs[i].offset + rest, node->runs[i].bytes - rest};
-          return;
-        }
-        at += node->parts[i].offset;
-        node = node->parts[i].node.get();
+namespace {
+
+/// The round, place, run or part in which byte number `rest` of the node's data is.
+int64_t index_of(const TypeNode& node, int64_t rest) {
+  switch (node.kind) {
+    case TypeNode::kLoop:
+    case TypeNode::kPlaces:
+      return rest / node.body->size;
+    case TypeNode::kRuns: {
+      int64_t low = 0, high = node.count;  // the first run that ends behind the byte
+      while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (node.lists->ends[static_cast<uint64_t>(middle)] <= rest)
+          low = middle + 1;
+        else
+          high = middle;
       }
+      return low;
+    }
+    case TypeNode::kList: {
+      const auto& starts = node.lists->starts;
+      return std::upper_bound(starts.begin(), starts.end(), rest) - starts.begin() - 1;
+    }
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void TypeCursor::enter(const TypeNode* node, int64_t at, int64_t index, int64_t rest) {
+  const auto i = static_cast<size_t>(index);
+  switch (node->kind) {
+    case TypeNode::kLoop:
+      return descend(node->body.get(), at + index * node->stride, rest);
+    case TypeNode::kPlaces:
+      return descend(node->body.get(), at + node->lists->offsets[i], rest);
+    case TypeNode::kRuns: {
+      const TypeRun run = node->run(index);
+      row_ = {at + run.offset + rest, run.bytes - rest};
+      return;
+    }
+    default: {
+      const TypePart& part = node->lists->parts[i];
+      return descend(part.node.get(), at + part.offset, rest);
     }
   }
+}
+
+void TypeCursor::descend(const TypeNode* node, int64_t at, int64_t rest) {
+  if (node->kind == TypeNode::kRun) {
+    row_ = {at + rest, node->size - rest};
+    return;
+  }
+  const int64_t index = rest > 0 ? index_of(*node, rest) : 0;
+  frames_.push_back({node, at, index});
+  if (rest > 0) {
+    if (node->kind == TypeNode::kRuns)
+      rest -= node->run_start(index);
+    else if (node->kind == TypeNode::kList)
+      rest -= node->lists->starts[static_cast<size_t>(index)];
+    else
+      rest -= index * node->body->size;
+  }
+  enter(node, at, index, rest);
 }
 
 void TypeCursor::seek(int64_t position) {
@@ -193,24 +269,7 @@ void TypeCursor::seek(int64_t position) {
 void TypeCursor::advance() {
   while (!frames_.empty()) {
     WalkFrame& f = frames_.back();
-    ++f.index;
-    const auto i = static_cast<size_t>(f.index);
-    switch (f.node->kind) {
-      case TypeNode::kLoop:
-        if (f.index < f.node->count)
-          return descend(f.node->body.get(), f.at + f.index * f.node->stride, 0);
-        break;
-      case TypeNode::kRuns:
-        if (i < f.node->runs.size()) {
-          row_ = {f.at + f.node->runs[i].offset, f.node->runs[i].bytes};
-          return;
-        }
-        break;
-      default:
-        if (i < f.node->parts.size())
-          return descend(f.node->parts[i].node.get(), f.at + f.node->parts[i].offset, 0);
-        break;
-    }
+    if (++f.index < f.node->count) return enter(f.node, f.at, f.index, 0);
     frames_.pop_back();
   }
   ++element_;
@@ -232,38 +291,27 @@ TypeRun TypeCursor::next(int64_t most) {
   return run;
 }
 
-// ---- The cache of trees -------------------------------------------------------------------------
-
-namespace {
-
-/// A cached tree. The entry holds the type, so that its handle cannot become another type's while
-/// the entry exists.
-struct CachedTree {
-  Type type;
-  TypeTreePtr tree;
-};
-constexpr size_t kMostCached = 256;
-
-}  // namespace
-
-Status cached_tree_of(const Type& type, TypeTreePtr* out) {
-  static auto* cache = new std::unordered_map<MPI_Datatype, CachedTree>;
-  const MPI_Datatype handle = type.handle();
-  // An entry whose type the user has freed has another host handle now; then the user's handle
-  // belongs to a new type.
-  if (auto found = cache->find(handle); found != cache->end()) {
-    if (found->second.type.host_handle() == handle) {
-      *out = found->second.tree;
-      return {};
-    }
-    cache->erase(found);
+TypeRows TypeCursor::next_rows(int64_t most) {
+  // Rows of a loop, from the beginning of one on; else rows of elements that are one run each.
+  const bool in_loop = !frames_.empty() && frames_.back().node->kind == TypeNode::kLoop;
+  const bool in_elements = frames_.empty() && !tree_->contiguous();
+  const int64_t whole = in_loop ? frames_.back().node->body->size : tree_->size;
+  if ((!in_loop && !in_elements) || row_.bytes != whole || most < 2 * whole) {
+    const TypeRun run = next(most);
+    return {run.offset, run.bytes, 0, 1};
   }
-  auto tree = std::make_shared<TypeTree>();
-  FGMPI_TRY(tree_of(type, tree.get()));
-  if (cache->size() >= kMostCached) cache->clear();
-  cache->emplace(handle, CachedTree{type, tree});
-  *out = tree;
-  return {};
+  TypeRows rows{row_.offset, whole, tree_->extent, most / whole};
+  if (in_loop) {
+    WalkFrame& f = frames_.back();
+    rows.stride = f.node->stride;
+    rows.count = std::min(rows.count, f.node->count - f.index);
+    f.index += rows.count - 1;
+  } else {
+    element_ += rows.count - 1;
+  }
+  position_ += rows.count * whole;
+  advance();
+  return rows;
 }
 
 }  // namespace fgmpi::datatype

@@ -1,17 +1,17 @@
 // Type trees: the positions of a datatype's bytes, as nested rules in the order of its type map.
 //
-//   kRun    | bytes |                            a row of bytes
-//   kLoop   body, body, body, ...                `count` times, `stride` bytes from one to the next
-//   kRuns   | run | gap | run | gap | run |      a list of rows
-//   kList   part, part, part, ...                anything else
+//   kRun     | bytes |                          a row of bytes
+//   kLoop    body, body, body, ...              `count` times, `stride` bytes from one to the next
+//   kPlaces  body, body,   body, body, ...      `count` times, at listed offsets
+//   kRuns    | run | gap | run | gap | run |    `count` rows of different lengths, listed
+//   kList    part, part, part, ...              anything else
 //
 // A subarray of a three-dimensional array is two loops around a run, whatever its sizes are: 3
 // nodes, less than 500 bytes. A list of runs that are equal and evenly spaced is stored as a loop;
-// runs that touch are stored as one.
+// runs that touch are stored as one; listed offsets are compressed (number_list.h).
 //
-// Thread rule: one thread. tree_of() reads the type's contents from the hosted MPI on the host
-// stack; nothing here switches. Invariants: a node has at least one byte of data and does not
-// change once it is made; all rounds of a loop share its body.
+// Thread rule: one thread. Nothing here switches. Invariants: a node has at least one byte of data
+// and does not change once it is made; all rounds of a loop share its body.
 #pragma once
 
 #include <mpi.h>
@@ -22,13 +22,22 @@
 #include <vector>
 
 #include "base/status.h"
-#include "datatype/datatype.h"
+#include "datatype/number_list.h"
 
 namespace fgmpi::datatype {
+
+class Type;
 
 struct TypeRun {
   int64_t offset;
   int64_t bytes;
+};
+/// `count` rows of `bytes` bytes, `stride` bytes from one to the next.
+struct TypeRows {
+  int64_t offset;
+  int64_t bytes;
+  int64_t stride;
+  int64_t count;
 };
 
 struct TypeNode;
@@ -40,8 +49,16 @@ struct TypePart {
   TypeNodePtr node;
 };
 
+/// What kPlaces, kRuns and kList list.
+struct TypeNodeLists {
+  NumberList offsets;           ///< kPlaces, kRuns
+  NumberList ends;              ///< kRuns: the bytes of data up to the end of each
+  std::vector<TypePart> parts;  ///< kList
+  std::vector<int64_t> starts;  ///< kList: bytes of data before each
+};
+
 struct TypeNode {
-  enum Kind : uint8_t { kRun, kLoop, kRuns, kList };
+  enum Kind : uint8_t { kRun, kLoop, kPlaces, kRuns, kList };
   Kind kind = kRun;
   bool ascends = true;    ///< each byte lies behind all that the type map has earlier
   bool descends = false;  ///< some row begins before the row that the type map has just before it
@@ -49,12 +66,18 @@ struct TypeNode {
   int64_t first = 0, last = 0;  ///< offsets of the first and of the last row
   int64_t low = 0;              ///< least offset of all bytes
   int64_t high = 0;             ///< greatest offset of all bytes, plus one
-  int64_t count = 0;            ///< kLoop
+  int64_t count = 1;            ///< rounds, places, runs or parts
   int64_t stride = 0;           ///< kLoop
-  TypeNodePtr body;             ///< kLoop: at offset 0
-  std::vector<TypeRun> runs;    ///< kRuns
-  std::vector<TypePart> parts;  ///< kList
-  std::vector<int64_t> starts;  ///< kRuns, kList: bytes of data before each
+  TypeNodePtr body;             ///< kLoop, kPlaces: at offset 0
+  std::unique_ptr<const TypeNodeLists> lists;
+
+  /// Bytes of data before run number i. REQUIRES: kRuns.
+  int64_t run_start(int64_t i) const { return i ? lists->ends[static_cast<uint64_t>(i - 1)] : 0; }
+  /// The place of run number i. REQUIRES: kRuns.
+  TypeRun run(int64_t i) const {
+    const auto at = static_cast<uint64_t>(i);
+    return {lists->offsets[at], lists->ends[at] - run_start(i)};
+  }
 };
 
 /// The tree of a datatype, with its sizes.
@@ -76,35 +99,40 @@ struct TypeTree {
 };
 using TypeTreePtr = std::shared_ptr<const TypeTree>;
 
-/// The tree of a committed datatype; a pair with a gap (MPI_SHORT_INT and its like) is a value and
-/// an index. Errors: MPI_ERR_TYPE.
-Status tree_of(const Type& type, TypeTree* out);
 /// The bytes of predefined types in another representation than that of memory.
 using PlacedSizes = std::unordered_map<MPI_Datatype, int64_t>;
 /// The tree of a datatype where predefined types have other sizes, as in a file of another data
 /// representation: displacements that count elements change with them, those in bytes do not
 /// (MPI-4.0 section 14.5.1). Pairs have no padding. REQUIRES: `sizes` has all types of its
-/// signature. Errors: MPI_ERR_TYPE.
-Status tree_of(const Type& type, const PlacedSizes& sizes, TypeTree* out);
-/// As tree_of(), with a cache.
-Status cached_tree_of(const Type& type, TypeTreePtr* out);
-
-/// A type signature: a predefined type, or `inner` in this order, repeated `count` times.
-struct Signature {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  int64_t count = 0;
-  std::vector<Signature> inner;
-};
-/// The signature of one element. Fortran's types of a precision count as the types of their size.
-/// Errors: MPI_ERR_TYPE.
-Status signature_of(const Type& type, Signature* out);
+/// signature.
+TypeTree placed_tree_of(const Type& type, const PlacedSizes& sizes);
 
 // ---- Making trees -------------------------------------------------------------------------------
 TypePart make_run(int64_t offset, int64_t bytes);
 /// Makes a loop of `part`.
 TypePart make_loop(const TypePart& part, int64_t count, int64_t stride);
+/// Makes `part` at each of the offsets.
+TypePart make_places(const TypePart& part, const std::vector<int64_t>& offsets);
+/// Makes a list of runs in the order of the type map; those of no bytes are left out.
+TypePart make_runs(std::vector<TypeRun> runs);
 /// Makes a list of parts in the order of the type map.
 TypePart make_list(const std::vector<TypePart>& parts);
+
+/// Calls f(offset, bytes) for each run of a kRuns node, in order.
+template <class F>
+void for_each_listed_run(const TypeNode& node, F&& f) {
+  int64_t offsets[NumberList::kBlock], ends[NumberList::kBlock], before = 0;
+  const auto all = static_cast<uint64_t>(node.count);
+  for (uint64_t first = 0; first < all; first += NumberList::kBlock) {
+    const uint64_t count = all - first < NumberList::kBlock ? all - first : NumberList::kBlock;
+    node.lists->offsets.read(first, count, offsets);
+    node.lists->ends.read(first, count, ends);
+    for (uint64_t k = 0; k < count; ++k) {
+      f(offsets[k], ends[k] - before);
+      before = ends[k];
+    }
+  }
+}
 
 /// Calls f(offset, bytes) for each run of a part that starts at `at`.
 template <class F>
@@ -119,11 +147,14 @@ void for_each_run(const TypePart& part, int64_t at, F&& f) {
       for (int64_t i = 0; i < node.count; ++i)
         for_each_run(TypePart{0, node.body}, at + i * node.stride, f);
       return;
+    case TypeNode::kPlaces:
+      return node.lists->offsets.for_each([&](int64_t offset) {
+        for_each_run(TypePart{0, node.body}, at + offset, f);
+      });
     case TypeNode::kRuns:
-      for (const TypeRun& run : node.runs) f(at + run.offset, run.bytes);
-      return;
+      return for_each_listed_run(node, [&](int64_t offset, int64_t n) { f(at + offset, n); });
     case TypeNode::kList:
-      for (const TypePart& inner : node.parts) for_each_run(inner, at, f);
+      for (const TypePart& inner : node.lists->parts) for_each_run(inner, at, f);
       return;
   }
 }
@@ -139,6 +170,9 @@ class TypeCursor {
   /// The next bytes that lie in a row, at most `most`, with their offset from the address of
   /// element 0. Goes on behind them.
   TypeRun next(int64_t most);
+  /// The next bytes, at most `most`, as rows of equal length at equal distances, at least one. Goes
+  /// on behind them.
+  TypeRows next_rows(int64_t most);
   /// As next(), without going on.
   TypeRun peek() const { return row_; }
   int64_t position() const { return position_; }
@@ -151,6 +185,8 @@ class TypeCursor {
   };
   /// Goes down from `node`, which has offset `at`, to its byte number `rest`.
   void descend(const TypeNode* node, int64_t at, int64_t rest);
+  /// Goes to byte number `rest` of the node's round, place, run or part number `index`.
+  void enter(const TypeNode* node, int64_t at, int64_t index, int64_t rest);
   void advance();
 
   const TypeTree* tree_;

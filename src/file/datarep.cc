@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/of_rank.h"
+#include "datatype/copy.h"
 #include "file/external32.h"
 #include "host/host.h"
 #include "proclet-sched/sched.h"
@@ -99,7 +100,7 @@ Status place(const Datarep& datarep, const datatype::Type& type, Placed* out) {
   *out = {};
   out->bytes = type.size();
   if (!datarep.converts() || type.size() == 0) return {};
-  FGMPI_TRY(datatype::signature_of(type, &out->signature));
+  out->signature = datatype::signature_of(type);
   collect(out->signature, &out->sizes);
   for (auto& [predefined, bytes] : out->sizes) {
     out->memory[predefined] = size_in_memory(predefined);
@@ -126,12 +127,13 @@ Status place(const Datarep& datarep, const datatype::Type& type, Placed* out) {
 
 Status tree_in_file(const Datarep& datarep, const datatype::Type& type,
                     datatype::TypeTreePtr* out) {
-  if (!datarep.converts()) return datatype::cached_tree_of(type, out);
+  if (!datarep.converts()) {
+    *out = type.shared_tree();
+    return {};
+  }
   Placed placed;
-  auto tree = std::make_shared<datatype::TypeTree>();
   FGMPI_TRY(place(datarep, type, &placed));
-  FGMPI_TRY(datatype::tree_of(type, placed.sizes, tree.get()));
-  *out = std::move(tree);
+  *out = std::make_shared<const datatype::TypeTree>(datatype::placed_tree_of(type, placed.sizes));
   return {};
 }
 
@@ -199,12 +201,14 @@ Status convert(const Datarep& datarep, bool reads, const pt2pt::Buffer& buffer, 
 Status to_file(const Datarep& datarep, const Placed& placed, const pt2pt::Buffer& buffer,
                char* out) {
   if (datarep.kind == Datarep::kRegistered) {
-    if (!datarep.write && !datarep.write_small)
-      return datatype::pack(buffer.address, buffer.count, buffer.type, out);
+    if (!datarep.write && !datarep.write_small) {
+      datatype::pack(buffer.address, buffer.count, buffer.type, out);
+      return {};
+    }
     return convert(datarep, false, buffer, buffer.count * placed.items, out);
   }
   const std::unique_ptr<char[]> packed(new char[static_cast<size_t>(buffer.bytes())]);
-  FGMPI_TRY(datatype::pack(buffer.address, buffer.count, buffer.type, packed.get()));
+  datatype::pack(buffer.address, buffer.count, buffer.type, packed.get());
   const char* in = packed.get();
   Status status;
   for_each_run(repeated(placed.signature, buffer.count), [&](MPI_Datatype type, int64_t count) {
@@ -223,7 +227,8 @@ Status from_file(const Datarep& datarep, const Placed& placed, const char* in, i
   if (datarep.kind == Datarep::kRegistered) {
     if (datarep.read || datarep.read_small)
       return convert(datarep, true, buffer, whole.items, const_cast<char*>(in));
-    return datatype::unpack(in, bytes, buffer.address, buffer.count, buffer.type);
+    datatype::unpack(in, bytes, buffer.address, buffer.count, buffer.type);
+    return {};
   }
   const std::unique_ptr<char[]> packed(new char[static_cast<size_t>(whole.memory)]);
   char* out = packed.get();
@@ -236,7 +241,8 @@ Status from_file(const Datarep& datarep, const Placed& placed, const char* in, i
     left -= n;
     return left > 0;
   });
-  return datatype::unpack(packed.get(), whole.memory, buffer.address, buffer.count, buffer.type);
+  datatype::unpack(packed.get(), whole.memory, buffer.address, buffer.count, buffer.type);
+  return {};
 }
 
 }  // namespace fgmpi::file

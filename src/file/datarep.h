@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "datatype/signature.h"
 #include "datatype/type_tree.h"
 #include "pt2pt/pt2pt.h"
 

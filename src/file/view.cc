@@ -7,33 +7,20 @@
 
 #include "base/count_words.h"
 #include "base/strings.h"
-#include "host/host.h"
+#include "datatype/constructors.h"
+#include "datatype/type_handles.h"
 
 namespace fgmpi::file {
 namespace {
 
-bool is_named(const host::Api& h, MPI_Datatype type) {
-  if (datatype::is_basic(type)) return true;
-  int integers, addresses, types, combiner;
-  return h.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS ||
-         combiner == MPI_COMBINER_NAMED;
-}
-
-Status duplicate(MPI_Datatype type, MPI_Datatype* out) {
-  *out = type;
-  if (datatype::is_basic(type)) return {};
-  const int code = host::call([&](const host::Api& h) {
-    return is_named(h, type) ? static_cast<int>(MPI_SUCCESS) : h.Type_dup(type, out);
-  });
-  if (code == MPI_SUCCESS) return {};
-  return error(MPI_ERR_TYPE, "datatype 0x%08x cannot be duplicated", static_cast<unsigned>(type));
-}
-
-void drop(MPI_Datatype* type) {
-  if (datatype::is_basic(*type)) return;
-  host::call([&](const host::Api& h) {
-    return is_named(h, *type) ? static_cast<int>(MPI_SUCCESS) : h.Type_free(type);
-  });
+/// Makes a handle of a duplicate, as MPI_Type_dup does; a predefined type keeps its handle.
+Status duplicate(const datatype::Type& type, MPI_Datatype* out) {
+  *out = type.handle();
+  if (!type.derived() || type.derived()->permanent()) return {};
+  datatype::Type copy;
+  FGMPI_TRY(datatype::make_duplicate(type, &copy));
+  datatype::hold(copy.derived());
+  return datatype::make_handle(copy.derived(), true, out);
 }
 
 /// Checks what the standard requires of the displacements of both types (MPI-4.0 section 14.3). The
@@ -57,11 +44,6 @@ Status check_order(const char* argument, const datatype::TypeTree& tree, bool wr
 }
 
 }  // namespace
-
-View::~View() {
-  drop(&held_etype);
-  drop(&held_filetype);
-}
 
 int64_t View::offset_of(int64_t position) const {
   if (tree->contiguous()) return disp + tree->low() + position;
@@ -112,9 +94,8 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
   auto view = std::make_shared<View>();
   if (disp < 0)
     return error(MPI_ERR_ARG, "disp is %lld; allowed is 0 or more", static_cast<long long>(disp));
-  datatype::Type file_type;
   FGMPI_TRY(datatype::Type::of(etype, &view->etype));
-  FGMPI_TRY(datatype::Type::of(filetype, &file_type));
+  FGMPI_TRY(datatype::Type::of(filetype, &view->filetype));
   view->datarep = find_datarep(datarep);
   if (!view->datarep)
     return error(MPI_ERR_UNSUPPORTED_DATAREP,
@@ -123,7 +104,7 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
                  datarep);
   datatype::TypeTreePtr etype_tree;
   FGMPI_TRY(tree_in_file(*view->datarep, view->etype, &etype_tree));
-  FGMPI_TRY(tree_in_file(*view->datarep, file_type, &view->tree));
+  FGMPI_TRY(tree_in_file(*view->datarep, view->filetype, &view->tree));
   view->etype_size = etype_tree->size;
   const datatype::TypeTree& tree = *view->tree;
   if (view->etype_size == 0)
@@ -144,15 +125,13 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
     return error(MPI_ERR_IO, "filetype has an extent of %lld bytes; allowed is more than 0",
                  static_cast<long long>(tree.extent));
   view->disp = disp;
-  FGMPI_TRY(duplicate(etype, &view->held_etype));
-  FGMPI_TRY(duplicate(filetype, &view->held_filetype));
   *out = view;
   return {};
 }
 
 Status copy_types(const View& view, MPI_Datatype* etype, MPI_Datatype* filetype) {
-  FGMPI_TRY(duplicate(view.held_etype, etype));
-  return duplicate(view.held_filetype, filetype);
+  FGMPI_TRY(duplicate(view.etype, etype));
+  return duplicate(view.filetype, filetype);
 }
 
 }  // namespace fgmpi::file

@@ -26,11 +26,8 @@ struct View {
   /// True where positions ascend with offsets. False for overlapping filetypes, which only files
   /// that are read may have.
   bool ascends = true;
-  datatype::Type etype;
-  /// The types that MPI_File_get_view copies: duplicates, or predefined types themselves.
-  MPI_Datatype held_etype = MPI_BYTE, held_filetype = MPI_BYTE;
+  datatype::Type etype, filetype;
   DatarepPtr datarep;
-  ~View();
 
   /// True where the data is one run of bytes.
   bool contiguous() const { return tree->contiguous(); }
@@ -49,7 +46,7 @@ ViewPtr default_view();
 /// (MPI-4.0 section 14.3).
 Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,
                  bool writable, ViewPtr* out);
-/// Makes copies of the types for the user, who frees them.
+/// Makes handles of the types for the user, who frees them; a predefined type's is its own.
 Status copy_types(const View& view, MPI_Datatype* etype, MPI_Datatype* filetype);
 
 }  // namespace fgmpi::file

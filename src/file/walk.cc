@@ -69,7 +69,7 @@ Status Walk::begin(int64_t position) {
   }
   base_ = converted_ ? converted_.get() : static_cast<char*>(buffer_.address);
   if (converted_) return {};
-  FGMPI_TRY(datatype::cached_tree_of(buffer_.type, &memory_));
+  memory_ = buffer_.type.shared_tree();
   if (memory_->contiguous()) {
     base_ = moved(base_, memory_->low());
     memory_ = nullptr;

@@ -7,117 +7,112 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
+#include "datatype/constructors.h"
+#include "datatype/signature.h"
+#include "datatype/type_handles.h"
 #include "datatype/type_tree.h"
-#include "host/host.h"
 
 namespace fgmpi::fortran {
 namespace {
 
-using host::Api;
+using datatype::NumberArray;
+using datatype::Type;
 
-/// Makes the intermediate types of one composed type. The destructor frees all but the result.
+/// Makes the intermediate types of one composed type, and keeps the first error.
 class TypeMaker {
  public:
-  explicit TypeMaker(const Api& api) : api_(api) {}
-  ~TypeMaker() {
-    for (MPI_Datatype& type : made_) api_.Type_free(&type);
-  }
-  TypeMaker(const TypeMaker&) = delete;
-  TypeMaker& operator=(const TypeMaker&) = delete;
+  const Status& status() const { return status_; }
 
-  /// The first error of the host, if there was one.
-  int code() const { return code_; }
-
-  MPI_Datatype repeat(MPI_Datatype type, int64_t count, int64_t step) {
+  Type repeat(const Type& type, int64_t count, int64_t step) {
     if (count == 1) return type;
-    return keep([&](MPI_Datatype* out) {
-      return count <= INT_MAX
-                 ? api_.Type_create_hvector(static_cast<int>(count), 1, step, type, out)
-                 : api_.Type_create_hvector_c(count, 1, step, type, out);
+    return keep([&](Type* out) {
+      return datatype::make_hvector(count > INT_MAX, count, 1, step, type, out);
     });
   }
-  MPI_Datatype row(MPI_Datatype type, int64_t count) {
+  Type row(const Type& type, int64_t count) {
     if (count == 1) return type;
-    return keep([&](MPI_Datatype* out) {
-      return count <= INT_MAX ? api_.Type_contiguous(static_cast<int>(count), type, out)
-                              : api_.Type_contiguous_c(count, type, out);
-    });
+    return keep(
+        [&](Type* out) { return datatype::make_contiguous(count > INT_MAX, count, type, out); });
   }
   /// REQUIRES: counts are at most INT_MAX; Rows splits longer rows.
-  MPI_Datatype list(const std::vector<int>& counts, const std::vector<MPI_Aint>& places,
-                    const std::vector<MPI_Datatype>& types) {
+  Type list(const std::vector<int>& counts, const std::vector<MPI_Aint>& places,
+            const std::vector<Type>& types) {
     const bool one_type =
-        std::all_of(types.begin(), types.end(), [&](MPI_Datatype t) { return t == types[0]; });
-    return keep([&](MPI_Datatype* out) {
-      const auto n = static_cast<int>(counts.size());
-      return one_type ? api_.Type_create_hindexed(n, counts.data(), places.data(), types[0], out)
-                      : api_.Type_create_struct(n, counts.data(), places.data(), types.data(), out);
+        std::all_of(types.begin(), types.end(), [&](const Type& t) { return t == types[0]; });
+    return keep([&](Type* out) {
+      const auto n = static_cast<int64_t>(counts.size());
+      return one_type
+                 ? datatype::make_hindexed(false, n, counts.data(), places.data(), types[0], out)
+                 : datatype::make_struct(false, n, counts.data(), places.data(), types, out);
     });
   }
-  MPI_Datatype resize(MPI_Datatype type, int64_t extent) {
-    return keep([&](MPI_Datatype* out) { return api_.Type_create_resized(type, 0, extent, out); });
+  Type resize(const Type& type, int64_t extent) {
+    return keep([&](Type* out) { return datatype::make_resized(false, type, 0, extent, out); });
   }
-  /// Commits the result. It is a new type even where `type` is the program's.
-  MPI_Datatype commit(MPI_Datatype type) {
-    if (made_.empty() || made_.back() != type)
-      type = keep([&](MPI_Datatype* out) { return api_.Type_contiguous(1, type, out); });
-    if (code_ == MPI_SUCCESS) code_ = api_.Type_commit(&type);
-    if (code_ != MPI_SUCCESS) return MPI_DATATYPE_NULL;
-    made_.pop_back();
-    return type;
+  /// Makes a handle of the result, committed. It is a new one even where `type` is the program's.
+  Status commit(const Type& type, MPI_Datatype* handle) {
+    if (!status_.ok()) return std::move(status_);
+    Type derived = type;
+    if (type.basic()) FGMPI_TRY(datatype::make_contiguous(false, 1, type, &derived));
+    datatype::hold(derived.derived());
+    return datatype::make_handle(derived.derived(), true, handle);
   }
 
  private:
   template <class Make>
-  MPI_Datatype keep(Make&& make) {
-    if (code_ != MPI_SUCCESS) return MPI_DATATYPE_NULL;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    code_ = make(&type);
-    if (code_ == MPI_SUCCESS) made_.push_back(type);
+  Type keep(Make&& make) {
+    Type type;
+    if (status_.ok()) status_ = make(&type);
     return type;
   }
 
-  const Api& api_;
-  int code_ = MPI_SUCCESS;
-  std::vector<MPI_Datatype> made_;
+  Status status_;
 };
 
 /// Elements of a datatype that fit into an element of the section a whole number of times, and
 /// whose data lies within their extent.
 struct ElementUnit {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
+  Type type;
   int64_t bytes = 0;  ///< bytes of the sequence for each element
   int64_t count = 0;
 };
 
+Type predefined(MPI_Datatype handle) {
+  Type type;
+  const Status found = Type::of(handle, &type);
+  FGMPI_CHECK(found.ok());
+  return type;
+}
+
 /// Finds a unit; returns false when compose_elements() has to split the elements.
-bool find_unit(const ArraySection& section, int64_t count, const datatype::Type& type,
+bool find_unit(const ArraySection& section, int64_t count, const Type& type,
                const datatype::TypeTree& tree, ElementUnit* unit) {
   auto fits = [&](int64_t bytes) { return bytes > 0 && section.element() % bytes == 0; };
   const bool inside = tree.low() >= 0 && tree.high() <= tree.extent;
   if (inside && fits(tree.extent)) {
-    *unit = {type.host_handle(), tree.extent, count};
+    *unit = {type, tree.extent, count};
     return true;
   }
   if (!tree.contiguous() || tree.low() != 0 || !datatype::is_basic(tree.element)) return false;
   const int64_t bytes = datatype::basic_size(tree.element);
   if (!fits(bytes)) return false;
-  *unit = {tree.element, bytes, count * tree.size / bytes};
+  *unit = {predefined(tree.element), bytes, count * tree.size / bytes};
   return true;
 }
 
 /// Composes the first units of the sequence: one type for each dimension whose rows they fill, and
 /// one for the rest of an element.
-MPI_Datatype compose_units(TypeMaker& maker, const ArraySection& section, const ElementUnit& unit) {
+Type compose_units(TypeMaker& maker, const ArraySection& section, const ElementUnit& unit) {
   const int64_t per_element = section.element() / unit.bytes;
-  std::vector<MPI_Datatype> whole{maker.row(unit.type, per_element)};  // [d]: dimensions below d
+  std::vector<Type> whole{maker.row(unit.type, per_element)};  // [d]: dimensions below d
   std::vector<int64_t> units{per_element};
   for (int d = 0; d < section.dimensions(); ++d) {
     whole.push_back(maker.repeat(whole.back(), section.extent(d), section.step(d)));
     units.push_back(units.back() * section.extent(d));
   }
   std::vector<MPI_Aint> places;
-  std::vector<MPI_Datatype> types;
+  std::vector<Type> types;
   int64_t left = unit.count;
   MPI_Aint at = 0;
   for (int d = section.dimensions(); d-- > 0;) {
@@ -161,7 +156,7 @@ class Rows {
       const int64_t n = std::min<int64_t>(left, INT_MAX);
       counts.push_back(static_cast<int>(n));
       places.push_back(at);
-      types.push_back(whole ? open_.type : MPI_BYTE);
+      types.push_back(whole ? predefined(open_.type) : Type());
       at += n * size;
       left -= n;
     }
@@ -169,7 +164,7 @@ class Rows {
   }
   std::vector<int> counts;
   std::vector<MPI_Aint> places;
-  std::vector<MPI_Datatype> types;
+  std::vector<Type> types;
 
  private:
   struct OpenRow {
@@ -194,9 +189,7 @@ class Taker {
 
  private:
   void take_elements(MPI_Datatype type, int64_t count) {
-    datatype::Type of;
-    const bool known = datatype::Type::of(type, &of).ok();
-    const int64_t size = known ? of.size() : 1;
+    const int64_t size = predefined(type).size();
     int64_t left = count * size, phase = 0;
     while (left > 0) {
       const datatype::TypeRun run = cursor_.next(left);
@@ -212,9 +205,8 @@ class Taker {
   Rows* rows_;
 };
 
-MPI_Datatype compose_elements(TypeMaker& maker, const ArraySection& section, int64_t count,
-                              const datatype::TypeTree& tree,
-                              const datatype::Signature& signature) {
+Type compose_elements(TypeMaker& maker, const ArraySection& section, int64_t count,
+                      const datatype::TypeTree& tree, const datatype::Signature& signature) {
   Rows rows;
   Taker taker(section, tree, &rows);
   for (int64_t i = 0; i < count; ++i) taker.take(signature);
@@ -224,30 +216,21 @@ MPI_Datatype compose_elements(TypeMaker& maker, const ArraySection& section, int
 
 /// Makes a composed type. `distance`: bytes from one element of the result to the next, or 0 where
 /// only one is used.
-Status make(const ArraySection& section, int64_t count, const datatype::Type& type,
-            int64_t distance, MPI_Datatype* made) {
-  datatype::TypeTreePtr tree;
-  FGMPI_TRY(datatype::cached_tree_of(type, &tree));
+Status make(const ArraySection& section, int64_t count, const Type& type, int64_t distance,
+            MPI_Datatype* made) {
+  const datatype::TypeTree& tree = type.tree();
   ElementUnit unit;
-  datatype::Signature signature;
-  const bool whole = find_unit(section, count, type, *tree, &unit);
-  if (!whole) FGMPI_TRY(datatype::signature_of(type, &signature));
-  const int code = host::call([&](const Api& h) {
-    TypeMaker maker(h);
-    MPI_Datatype result = whole ? compose_units(maker, section, unit)
-                                : compose_elements(maker, section, count, *tree, signature);
-    if (distance) result = maker.resize(result, distance);
-    *made = maker.commit(result);
-    return maker.code();
-  });
-  if (code == MPI_SUCCESS) return {};
-  return error(MPI_ERR_TYPE, "the hosted MPI makes no datatype of a section of %d dimensions",
-               section.dimensions());
+  TypeMaker maker;
+  Type result = find_unit(section, count, type, tree, &unit)
+                    ? compose_units(maker, section, unit)
+                    : compose_elements(maker, section, count, tree, datatype::signature_of(type));
+  if (distance) result = maker.resize(result, distance);
+  return maker.commit(result, made);
 }
 
 }  // namespace
 
-Status check_reach(const ArraySection& section, int64_t count, const datatype::Type& type,
+Status check_reach(const ArraySection& section, int64_t count, const Type& type,
                    const char* argument) {
   if (count <= 0 || type.size() == 0) return {};
   int64_t reach, high = type.true_lb() + type.true_extent();
@@ -263,13 +246,12 @@ Status check_reach(const ArraySection& section, int64_t count, const datatype::T
                static_cast<long long>(low), static_cast<long long>(high - 1));
 }
 
-Status compose(const ArraySection& section, int64_t count, const datatype::Type& type,
-               MPI_Datatype* made) {
+Status compose(const ArraySection& section, int64_t count, const Type& type, MPI_Datatype* made) {
   return make(section, count, type, 0, made);
 }
 
 Status compose_partition(const ArraySection& section, int64_t partitions, int64_t count,
-                         const datatype::Type& type, const char* argument, MPI_Datatype* made) {
+                         const Type& type, const char* argument, MPI_Datatype* made) {
   const int64_t bytes = count * type.extent();
   int64_t elements = bytes % section.element() == 0 ? bytes / section.element() : 0;
   // Partitions lie at equal distances where each consists of whole rows of the dimensions below d,
@@ -286,9 +268,6 @@ Status compose_partition(const ArraySection& section, int64_t partitions, int64_
                argument);
 }
 
-void free_composed(MPI_Datatype type) {
-  datatype::type_freed(type);
-  host::call([&](const Api& h) { return h.Type_free(&type); });
-}
+void free_composed(MPI_Datatype type) { datatype::free_handle(type); }
 
 }  // namespace fgmpi::fortran

@@ -22,8 +22,7 @@ Status StagedBuffer::add_block(int64_t at, int64_t count, const datatype::Type& 
                  "allowed are counts and displacements that stay in the section",
                  argument, static_cast<long long>(section_.bytes()), static_cast<long long>(low),
                  static_cast<long long>(high - 1));
-  datatype::TypeTreePtr tree;
-  FGMPI_TRY(datatype::cached_tree_of(type, &tree));
+  datatype::TypeTreePtr tree = type.shared_tree();
   low_ = blocks_.empty() ? low : std::min(low_, low);
   high_ = std::max(high_, high);
   // Blocks that follow each other are joined, so a gather has one, whatever the number of ranks.

@@ -15,6 +15,7 @@
 
 #include "base/status.h"
 #include "coll/memory.h"
+#include "datatype/datatype.h"
 #include "datatype/type_tree.h"
 #include "fortran/section.h"
 

@@ -9,6 +9,7 @@
 // section 3.6.1.
 
 #include "base/count_words.h"
+#include "datatype/copy.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -190,11 +191,7 @@ Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int
   if (buffer.type.contiguous()) {
     if (n) memcpy(segment->data(), bytes_of(buffer), n);
   } else {
-    Status packed = datatype::pack(buffer.address, buffer.count, buffer.type, segment->data());
-    if (!packed.ok()) {
-      segment->used = 0;
-      return packed;
-    }
+    datatype::pack(buffer.address, buffer.count, buffer.type, segment->data());
   }
   BufferedSend* send = g_buffered_sends.make();
   send->attached = attached;

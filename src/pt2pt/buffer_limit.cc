@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "datatype/copy.h"
 #include "proclet-sched/coroutine/limits.h"
 
 namespace fgmpi::pt2pt {
@@ -143,9 +144,8 @@ UnexpectedMessage* copy_of(const SendOp& sender) {
   const Buffer& b = *sender.buffer;
   if (b.type.contiguous()) {
     if (sender.size) copy_bytes(u->payload(), bytes_of(b), sender.size);
-  } else if (!datatype::pack(b.address, b.count, b.type, u->payload()).ok()) {
-    drop_unexpected(u);  // the receive will meet the same error and report it
-    return nullptr;
+  } else {
+    datatype::pack(b.address, b.count, b.type, u->payload());
   }
   u->kind = UnexpectedMessage::kEager;
   u->process = g_engine.me();

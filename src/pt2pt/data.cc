@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/copy.h"
 #include "base/count_words.h"
+#include "datatype/copy.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/engine.h"
 
@@ -50,8 +51,8 @@ void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t s
 }
 
 void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {
-  record_first_error(op, datatype::unpack(bytes, static_cast<int64_t>(n), op->buffer->address,
-                                          op->buffer->count, op->buffer->type));
+  datatype::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
+                   op->buffer->type);
   record_first_error(op, datatype::check_end(static_cast<int64_t>(n), op->buffer->type));
 }
 
@@ -62,23 +63,14 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
   uint64_t n = set_outcome(op, from, size);
   if (n == 0) return;
   if (n == size && op->data) {
-    record_first_error(op, datatype::pack(source.address, source.count, source.type, op->data));
-  } else if (n == size) {
-    record_first_error(
-        op, datatype::copy(source.address, source.count, source.type, op->buffer->address,
-                           op->buffer->count, op->buffer->type));
+    datatype::pack(source.address, source.count, source.type, op->data);
+  } else if (op->data) {
+    datatype::pack_part(source.address, source.type, 0, static_cast<int64_t>(n), op->data);
+  } else {
+    // A longer message has been recorded as truncated.
+    const Status ignored = datatype::copy(source.address, source.count, source.type,
+                                          op->buffer->address, op->buffer->count, op->buffer->type);
     record_first_error(op, datatype::check_end(static_cast<int64_t>(n), op->buffer->type));
-  } else {  // truncated: rare, through a staging copy
-    const Bytes staging = allocate_bytes(size);
-    if (!staging) return record_first_error(op, no_memory_for_message(size));
-    record_first_error(op,
-                       datatype::pack(source.address, source.count, source.type, staging.get()));
-    if (op->data)
-      memcpy(op->data, staging.get(), n);
-    else
-      record_first_error(
-          op, datatype::unpack(staging.get(), static_cast<int64_t>(n), op->buffer->address,
-                               op->buffer->count, op->buffer->type));
   }
 }
 

@@ -25,6 +25,7 @@
 
 #include <algorithm>
 
+#include "datatype/copy.h"
 #include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -87,10 +88,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
   if (mode == SendMode::kSynchronous) return false;
   UnexpectedMessage* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
   if (!u) return false;
-  if (!datatype::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
-    drop_unexpected(u);
-    return false;  // the waiting send will meet the same error and report it
-  }
+  datatype::pack(buffer.address, buffer.count, buffer.type, u->payload());
   push_eager_copy(at, u);
   return true;
 }
@@ -120,7 +118,8 @@ Status make_contiguous(SendOp* op) {
   op->packed = malloc(op->size ? op->size : 1);
   if (!op->packed) return no_memory_for_message(op->size);
   op->data = static_cast<const char*>(op->packed);
-  return datatype::pack(b.address, b.count, b.type, op->packed);
+  datatype::pack(b.address, b.count, b.type, op->packed);
+  return {};
 }
 
 /// Lets the receiver read the message from the sender's memory.
@@ -220,9 +219,8 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
   u->process = g_engine.me();
   if (buffer.type.contiguous()) {
     if (u->size) copy_bytes(u->payload(), bytes_of(buffer), u->size);
-  } else if (!datatype::pack(buffer.address, buffer.count, buffer.type, u->payload()).ok()) {
-    drop_unexpected(u);
-    return false;  // the waiting send will meet the same error and report it
+  } else {
+    datatype::pack(buffer.address, buffer.count, buffer.type, u->payload());
   }
   count_eager_copy(u);
   g_message_decider->add_message(to.local, u);

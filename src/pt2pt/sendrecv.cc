@@ -1,6 +1,7 @@
 // MPI_Sendrecv, MPI_Sendrecv_replace and their nonblocking forms: both sides in one call.
 
 #include "base/buffer.h"
+#include "datatype/copy.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -19,7 +20,7 @@ Status copy_out(Exchange* x, Bytes* copy) {
   if (x->send.type.contiguous()) {
     if (n) memcpy(copy->get(), bytes_of(x->send), static_cast<size_t>(n));
   } else {
-    FGMPI_TRY(datatype::pack(x->send.address, x->send.count, x->send.type, copy->get()));
+    datatype::pack(x->send.address, x->send.count, x->send.type, copy->get());
   }
   x->send = Buffer{copy->get(), n, datatype::Type()};
   return {};

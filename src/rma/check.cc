@@ -162,8 +162,7 @@ AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
 Status runs_of(const void* address, int64_t count, const datatype::Type& type, AddressRuns* out) {
   out->clear();
   if (count <= 0 || type.size() == 0) return {};
-  LayoutPtr layout;
-  FGMPI_TRY(layout_of(type, &layout));
+  const LayoutPtr layout = layout_of(type);
   *out = runs_of(*layout, count, reinterpret_cast<uint64_t>(address));
   return {};
 }
@@ -390,8 +389,7 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
                        int64_t offset, const datatype::Type& target_type) {
   CheckedMember& member = members()[win];
   AddressRuns target, origin, result;
-  LayoutPtr layout;
-  FGMPI_TRY(layout_of(target_type, &layout));
+  const LayoutPtr layout = layout_of(target_type);
   target = runs_of(*layout, what.target.count, static_cast<uint64_t>(reach.base + offset));
   if (target.empty()) return {};
   // Origin memory: an operation writes there only as a get, or the result of a fetch.

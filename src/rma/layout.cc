@@ -12,8 +12,8 @@
 namespace fgmpi::rma {
 namespace {
 
-bool is_predefined(MPI_Datatype type) {
-  return datatype::is_basic(type) || datatype::pair_index(type) < datatype::kPairTypes;
+bool is_predefined(const datatype::Type& type) {
+  return type.basic() || datatype::pair_index(type.handle()) < datatype::kPairTypes;
 }
 
 std::shared_ptr<Layout> layout_from(const datatype::TypeTree& tree) {
@@ -38,15 +38,16 @@ std::shared_ptr<Layout> layout_from(const datatype::TypeTree& tree) {
   return layout;
 }
 
-/// A derived type of the cache. The entry holds a duplicate of the type, so that no other type gets
-/// its handle while the entry exists.
+/// A derived type of the cache. The entry holds the type, so that no other one gets its address
+/// while the entry exists.
 struct CachedLayout {
   datatype::Type type;
   LayoutPtr layout;
 };
 constexpr size_t kMostKept = 256;
-std::unordered_map<MPI_Datatype, CachedLayout>& cache() {
-  static auto* map = new std::unordered_map<MPI_Datatype, CachedLayout>;
+using LayoutCache = std::unordered_map<const datatype::DerivedType*, CachedLayout>;
+LayoutCache& cache() {
+  static auto* map = new LayoutCache;
   return *map;
 }
 std::unordered_map<MPI_Datatype, LayoutPtr>& predefined_layouts() {
@@ -55,13 +56,6 @@ std::unordered_map<MPI_Datatype, LayoutPtr>& predefined_layouts() {
 }
 
 void (*g_on_dropped)(const Layout&) = nullptr;
-
-Status make_layout(const datatype::Type& type, LayoutPtr* out) {
-  datatype::TypeTree tree;
-  FGMPI_TRY(datatype::tree_of(type, &tree));
-  *out = layout_from(tree);
-  return {};
-}
 
 }  // namespace
 
@@ -83,28 +77,18 @@ void set_layout_dropped_handler(void (*handler)(const Layout&)) { g_on_dropped =
 
 size_t count_cached_layouts() { return cache().size(); }
 
-Status layout_of(const datatype::Type& type, LayoutPtr* out) {
-  const MPI_Datatype handle = type.handle();
-  if (is_predefined(handle)) {
-    LayoutPtr& kept = predefined_layouts()[handle];
-    if (!kept) FGMPI_TRY(make_layout(type, &kept));
-    *out = kept;
-    return {};
+LayoutPtr layout_of(const datatype::Type& type) {
+  if (is_predefined(type)) {
+    LayoutPtr& kept = predefined_layouts()[type.handle()];
+    if (!kept) kept = layout_from(type.tree());
+    return kept;
   }
   auto& kept = cache();
-  // Where the user has freed an entry's type, the entry has another handle now, and this handle is
-  // a new type's.
-  if (auto found = kept.find(handle); found != kept.end()) {
-    if (found->second.type.host_handle() == handle) {
-      *out = found->second.layout;
-      return {};
-    }
-    kept.erase(found);
-  }
-  FGMPI_TRY(make_layout(type, out));
+  if (auto found = kept.find(type.derived()); found != kept.end()) return found->second.layout;
+  LayoutPtr made = layout_from(type.tree());
   if (kept.size() >= kMostKept) kept.clear();
-  kept.emplace(handle, CachedLayout{type, *out});
-  return {};
+  kept.emplace(type.derived(), CachedLayout{type, made});
+  return made;
 }
 
 void write_layout(const Layout& layout, std::vector<uint8_t>* out) {

@@ -6,9 +6,8 @@
 //
 // A transfer is a walk over two layouts at once (Cursor), so bytes are not packed in between where
 // both sides are in reach. Between processes a target's layout travels once, and the receiver
-// stores it (message.h). Thread rule: one thread. layout_of() asks the hosted MPICH on the host
-// stack at the first use of a derived datatype; nothing here switches. Invariant: a layout does not
-// change once it is made.
+// stores it (message.h). Thread rule: one thread. Nothing here switches. Invariant: a layout does
+// not change once it is made.
 #pragma once
 
 #include <mpi.h>
@@ -56,8 +55,8 @@ struct Layout {
 };
 using LayoutPtr = std::shared_ptr<const Layout>;
 
-/// The layout of a committed datatype. Errors: MPI_ERR_TYPE.
-Status layout_of(const datatype::Type& type, LayoutPtr* out);
+/// The layout of a datatype.
+LayoutPtr layout_of(const datatype::Type& type);
 /// Number of layouts of derived datatypes that are stored for the next use.
 size_t count_cached_layouts();
 /// Sets the function that is called when a layout that was sent to other processes is destroyed.

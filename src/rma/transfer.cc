@@ -223,9 +223,9 @@ struct RmaTransfer {
   LayoutPtr my_layout, their_layout;
   bool putting;
 
-  Status layouts() {
-    FGMPI_TRY(layout_of(mine.type, &my_layout));
-    return layout_of(theirs.type, &their_layout);
+  void find_layouts() {
+    my_layout = layout_of(mine.type);
+    their_layout = layout_of(theirs.type);
   }
   /// Moves bytes within this process's address space.
   Status run_in_place() {
@@ -235,7 +235,7 @@ struct RmaTransfer {
       putting ? copy(target, mine.data(), mine.bytes) : copy(mine.data(), target, mine.bytes);
       return {};
     }
-    FGMPI_TRY(layouts());
+    find_layouts();
     Cursor a(*my_layout, mine.count), b(*their_layout, theirs.count);
     char* here = static_cast<char*>(mine.address);
     walk(&a, &b, mine.bytes, [&](int64_t x, int64_t y, int64_t n) {
@@ -251,7 +251,7 @@ struct RmaTransfer {
       moves.add(mine.data(), there + static_cast<uint64_t>(theirs.type.true_lb()), mine.bytes);
       return moves.finish();
     }
-    FGMPI_TRY(layouts());
+    find_layouts();
     Cursor a(*my_layout, mine.count), b(*their_layout, theirs.count);
     walk(&a, &b, mine.bytes, [&](int64_t x, int64_t y, int64_t n) {
       moves.add(static_cast<char*>(mine.address) + x, there + static_cast<uint64_t>(y), n);
@@ -259,7 +259,7 @@ struct RmaTransfer {
     return moves.finish();
   }
   Status run_by_messages() {
-    FGMPI_TRY(layouts());
+    find_layouts();
     Remote* op = make_remote(win, *what, *reach,
                              putting ? RmaMessageKind::kPut : RmaMessageKind::kGet, offset);
     op->total = mine.bytes;
@@ -279,7 +279,7 @@ struct RmaTransfer {
     }
   }
   Status run_by_provider(bool* done) {
-    FGMPI_TRY(layouts());
+    find_layouts();
     auto pieces = [](const Layout& layout, int64_t count) {
       return layout.contiguous() ? 1 : static_cast<int64_t>(layout.runs.size()) * count;
     };
@@ -408,7 +408,7 @@ struct Accumulation {
   Status prepare() {
     sends = what->op != MPI_NO_OP;
     FGMPI_TRY(make_side(what->target, false, "target", &theirs));
-    FGMPI_TRY(layout_of(theirs.type, &to));
+    to = layout_of(theirs.type);
     bytes = theirs.bytes;
     // No element is accessed, so any type is right.
     FGMPI_TRY(bytes == 0 ? check_operation_of_accumulate(what->op, fetch)
@@ -421,7 +421,7 @@ struct Accumulation {
                       LayoutPtr* layout) {
     FGMPI_TRY(make_side(elements, true, name, side));
     FGMPI_TRY(check_equal(*side, name, theirs));
-    FGMPI_TRY(layout_of(side->type, layout));
+    *layout = layout_of(side->type);
     if (bytes == 0 || !folding.has_gap() || (*layout)->element == to->element) return {};
     return error(MPI_ERR_TYPE,
                  "%s datatype is not made of the predefined type that the target's is made of",

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "comm/extras.h"
+#include "datatype/type_handles.h"
 #include "fgmpi.h"
 #include "multicast/subgroups.h"
 
@@ -49,7 +50,7 @@ bool same_ints(const SharedInts& kept, const void* given) {
 
 /// The user may have freed a derived type meanwhile, and its handle may be another type's now.
 bool still_is(const datatype::Type& type, MPI_Datatype handle) {
-  return type.basic() || type.host_handle() == handle;
+  return type.basic() || datatype::find_derived(handle).type == type.derived();
 }
 
 bool is_rooted(CollectiveKind kind) {

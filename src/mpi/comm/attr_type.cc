@@ -1,15 +1,15 @@
 // Attributes on datatypes (MPI-4.0 section 7.7.4), and the two calls that run their functions:
-// MPI_Type_dup and MPI_Type_free. Types are the host's, but not their attributes: copy and delete
-// functions run as the rank that called, on its own stack, and may call MPI.
+// MPI_Type_dup and MPI_Type_free. Copy and delete functions run as the rank that called, on its own
+// stack, and may call MPI.
 
 #include <map>
 #include <utility>
 
-#include "datatype/basic_type.h"
-#include "host/host.h"
+#include "datatype/type_handles.h"
 #include "mpi/calls.h"
 #include "mpi/comm/attr_common.h"
 #include "mpi/comm/comm_common.h"
+#include "mpi/datatype/types.h"
 #include "mpi/life/runtime.h"
 
 namespace fgmpi::mpi {
@@ -40,21 +40,16 @@ void forget_if_empty(MPI_Datatype type) {
   if (found != all().end() && found->second.empty()) all().erase(found);
 }
 
-bool is_predefined(MPI_Datatype type) {
-  return datatype::is_basic(type) || datatype::pair_index(type) < datatype::kPairTypes;
-}
-
 /// Finds a type, committed or not. Errors: MPI_ERR_TYPE.
 Status check_type(MPI_Datatype type) {
-  if (type == MPI_DATATYPE_NULL)
-    return error(MPI_ERR_TYPE, "datatype is MPI_DATATYPE_NULL; allowed is a datatype");
   datatype::Type known;
-  MPI_Count size;
-  if (datatype::Type::of(type, &known).ok() ||
-      host::call([&](const host::Api& h) { return h.Type_size_x(type, &size); }) == MPI_SUCCESS)
-    return {};
-  return error(MPI_ERR_TYPE, "datatype is 0x%08x, which is not a datatype or was freed",
-               static_cast<unsigned>(type));
+  return find_type(type, &known);
+}
+
+/// True for types that programs cannot free.
+bool is_permanent(MPI_Datatype type) {
+  const datatype::DerivedType* derived = datatype::find_derived(type).type;
+  return !derived || derived->permanent();
 }
 
 /// Runs the delete functions, latest first. Returns the first failing one's code, else MPI_SUCCESS.
@@ -72,7 +67,7 @@ void delete_type_attributes(uint32_t rank) {
   // A delete function may set and delete other attributes, so each step searches again.
   for (auto at = all().lower_bound({rank, MPI_Datatype{}});
        at != all().end() && at->first.first == rank; at = all().lower_bound({rank, MPI_Datatype{}}))
-    if (!is_predefined(at->first.second) || delete_all(at) != MPI_SUCCESS) {
+    if (!is_permanent(at->first.second) || delete_all(at) != MPI_SUCCESS) {
       comm::drop_attributes(&at->second);
       all().erase(at);
     }
@@ -116,28 +111,43 @@ int delete_type_attribute(const char* call, MPI_Datatype type, int keyval) {
 }
 
 int duplicate_type(MPI_Datatype from, MPI_Datatype* to) {
-  int code = host::call([&](const host::Api& h) { return h.Type_dup(from, to); });
-  comm::Attributes* originals = code == MPI_SUCCESS ? find(from) : nullptr;
-  if (!originals) return code;
+  constexpr const char* kCall = "MPI_Type_dup";
+  datatype::Type old, copy;
+  Status status = find_type(from, &old);
+  if (status.ok()) status = datatype::make_duplicate(old, &copy);
+  const bool committed = old.basic() || datatype::find_derived(from).committed;
+  if (status.ok()) status = give_type(copy, committed, to);
+  if (!status.ok()) return code_of(kCall, status);
+  comm::Attributes* originals = find(from);
+  if (!originals) return MPI_SUCCESS;
   comm::Attributes copies;
-  code = comm::copy_attributes(originals, from, &copies);
+  const int code = comm::copy_attributes(originals, from, &copies);
   if (code == MPI_SUCCESS) {
     if (!copies.empty()) all()[key_of(*to)] = std::move(copies);
     return code;
   }
   comm::drop_attributes(&copies);
-  host::call([&](const host::Api& h) { return h.Type_free(to); });
+  datatype::free_handle(*to);
+  *to = MPI_DATATYPE_NULL;
   return code;
 }
 
 int free_type(MPI_Datatype* type) {
-  if (type && !is_predefined(*type)) {
-    auto at = all().find(key_of(*type));
-    int code = at == all().end() ? MPI_SUCCESS : delete_all(at);
-    if (code != MPI_SUCCESS) return code;
-  }
-  if (type) datatype::type_freed(*type);
-  return host::call([&](const host::Api& h) { return h.Type_free(type); });
+  constexpr const char* kCall = "MPI_Type_free";
+  Status status = check_pointer(type, "datatype");
+  if (status.ok()) status = check_type(*type);
+  if (status.ok() && is_permanent(*type))
+    status = error(MPI_ERR_TYPE,
+                   "datatype 0x%08x is predefined; allowed are datatypes that a call has made",
+                   static_cast<unsigned>(*type));
+  if (!status.ok()) return code_of(kCall, status);
+  auto at = all().find(key_of(*type));
+  const int code = at == all().end() ? MPI_SUCCESS : delete_all(at);
+  if (code != MPI_SUCCESS) return code;
+  forget_type_name(*type);
+  datatype::free_handle(*type);
+  *type = MPI_DATATYPE_NULL;
+  return MPI_SUCCESS;
 }
 
 }  // namespace fgmpi::mpi

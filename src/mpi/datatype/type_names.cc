@@ -1,7 +1,6 @@
-// Names of datatypes (MPI-4.0 section 7.8). A derived type belongs to one rank, and the host stores
-// its name. Predefined types, and those that MPI_Type_create_f90_* returns again and again, are
-// single objects of the host for all ranks of the process: the name that a rank gives them is
-// stored here, for that rank.
+// Names of datatypes (MPI-4.0 section 7.8). A handle of a derived type belongs to one rank, and so
+// does its name. Predefined types, and those that MPI_Type_create_f90_* returns again and again,
+// have one handle for all ranks: the name that a rank gives them is that rank's.
 
 #include <cstring>
 #include <string>
@@ -9,9 +8,10 @@
 
 #include "comm/of_rank.h"
 #include "datatype/basic_type.h"
-#include "datatype/datatype.h"
-#include "host/host.h"
+#include "datatype/type_handles.h"
+#include "mpi/binding.h"
 #include "mpi/calls.h"
+#include "mpi/datatype/types.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -22,38 +22,38 @@ comm::OfRank<Names>& names() {
   return *table;
 }
 
-/// True where the ranks of a process share the type. Such types are never freed, so a name stays
-/// valid.
-bool is_shared(MPI_Datatype type) {
-  if (datatype::is_basic(type) || datatype::pair_index(type) < datatype::kPairTypes) return true;
-  int integers, addresses, types, combiner = MPI_COMBINER_DUP;
-  const int code = host::call([&](const host::Api& h) {
-    return h.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-  });
-  return code == MPI_SUCCESS &&
-         (combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_INTEGER ||
-          combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX);
+void copy_name(const std::string& name, char* to, int* length) {
+  std::memcpy(to, name.c_str(), name.size() + 1);
+  *length = static_cast<int>(name.size());
 }
 
 }  // namespace
 
-int type_set_name(MPI_Datatype datatype, const char* type_name) {
-  if (!is_shared(datatype))
-    return host::call([&](const host::Api& h) { return h.Type_set_name(datatype, type_name); });
-  std::string& kept = names().mine()[datatype];
-  kept.assign(type_name, strnlen(type_name, MPI_MAX_OBJECT_NAME - 1));
-  return MPI_SUCCESS;
+Status type_set_name(MPI_Datatype datatype, const char* type_name) {
+  datatype::Type type;
+  FGMPI_TRY(find_type(datatype, &type));
+  if (strnlen(type_name, MPI_MAX_OBJECT_NAME) == MPI_MAX_OBJECT_NAME)
+    return error(MPI_ERR_ARG, "type_name has %d characters or more; allowed is less",
+                 MPI_MAX_OBJECT_NAME);
+  names().mine()[datatype] = type_name;
+  return {};
 }
 
-int type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
+Status type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
+  datatype::Type type;
+  FGMPI_TRY(find_type(datatype, &type));
   if (const Names* own = names().find_mine())
     if (auto found = own->find(datatype); found != own->end()) {
-      std::memcpy(type_name, found->second.c_str(), found->second.size() + 1);
-      *resultlen = static_cast<int>(found->second.size());
-      return MPI_SUCCESS;
+      copy_name(found->second, type_name, resultlen);
+      return {};
     }
-  return host::call(
-      [&](const host::Api& h) { return h.Type_get_name(datatype, type_name, resultlen); });
+  const datatype::BasicType* basic = datatype::basic_type(datatype);
+  copy_name(basic ? basic->name : "", type_name, resultlen);
+  return {};
+}
+
+void forget_type_name(MPI_Datatype datatype) {
+  if (Names* own = names().find_mine()) own->erase(datatype);
 }
 
 }  // namespace fgmpi::mpi

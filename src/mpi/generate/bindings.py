@@ -66,6 +66,7 @@ INCLUDES = {
     "dynamic": ["mpi/dynamic/dynamic.h"],
     "pt2pt": ["mpi/pt2pt/pt2pt_calls.h"],
     "attr": ["mpi/life/session.h", "mpi/rma/win.h"],
+    "datatype": ["mpi/datatype/types.h"],
     "file": ["mpi/file/file.h"],
     "rma": ["mpi/rma/win.h"],
     "session": ["mpi/life/session.h"],

@@ -33,20 +33,9 @@ int whole_elements(const char* call, const MPI_Status* status, MPI_Datatype data
                    Count* count) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
-  int64_t size = 0;
-  if (datatype::is_basic(datatype)) {
-    size = datatype::basic_size(datatype);
-  } else {
-    datatype::Type type;  // committed ones are known here; of others only the size matters
-    if (datatype::Type::of(datatype, &type).ok()) {
-      size = type.size();
-    } else {
-      MPI_Count bytes = 0;
-      int code = host::call([&](const host::Api& h) { return h.Type_size_x(datatype, &bytes); });
-      if (code != MPI_SUCCESS) return host_error(call, code);
-      size = bytes;
-    }
-  }
+  datatype::Type type;
+  FGMPI_RETURN_IF(call, nullptr, datatype::Type::of_any(datatype, &type));
+  const int64_t size = type.size();
   int64_t bytes = bytes_of(status);
   int64_t n = size == 0           ? (bytes == 0 ? 0 : MPI_UNDEFINED)
               : bytes % size == 0 ? bytes / size
@@ -63,8 +52,10 @@ int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype data
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_pointer(count, "count"));
   const int64_t bytes = bytes_of(status);
+  datatype::Type type;
+  FGMPI_RETURN_IF(call, nullptr, datatype::Type::of_any(datatype, &type));
   int64_t n, rest;
-  FGMPI_RETURN_IF(call, nullptr, datatype::elements_in_bytes(datatype, bytes, &n, &rest));
+  datatype::elements_in_bytes(type, bytes, &n, &rest);
   // Data that ends within the first element is undefined for a pair, and no element of a derived
   // datatype, as under MPICH 4.0.2.
   if (rest == bytes && bytes > 0 && datatype::basic_type(datatype)) n = MPI_UNDEFINED;
@@ -75,6 +66,30 @@ int basic_elements(const char* call, const MPI_Status* status, MPI_Datatype data
 }  // namespace
 
 // The three forms of a status have one layout (MPI-4.0 section 19.3.5).
+
+namespace {
+
+/// Checks a status that is to be converted: one that is ignored has no values.
+Status check_converted(const void* status, const void* ignored, const char* argument) {
+  if (status != ignored) return {};
+  return error(MPI_ERR_ARG, "%s is the status that is ignored; allowed is another one", argument);
+}
+
+}  // namespace
+
+Status status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
+  static_assert(sizeof *c_status == MPI_F_STATUS_SIZE * sizeof *f_status);
+  FGMPI_TRY(check_converted(c_status, MPI_STATUS_IGNORE, "c_status"));
+  std::memcpy(f_status, c_status, sizeof *c_status);
+  return {};
+}
+
+Status status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
+  FGMPI_TRY(check_converted(f_status, MPI_F_STATUS_IGNORE, "f_status"));
+  FGMPI_TRY(check_converted(f_status, MPI_F_STATUSES_IGNORE, "f_status"));
+  std::memcpy(c_status, f_status, sizeof *c_status);
+  return {};
+}
 
 Status status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08_status) {
   static_assert(sizeof *c_status == sizeof *f08_status);
@@ -116,7 +131,9 @@ int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, in
   FGMPI_RETURN_IF(call, nullptr, check_pointer(status, "status"));
   FGMPI_RETURN_IF(call, nullptr, check_count(count));
   int64_t bytes = 0;
-  FGMPI_RETURN_IF(call, nullptr, datatype::bytes_of_elements(datatype, count, &bytes));
+  datatype::Type type;
+  FGMPI_RETURN_IF(call, nullptr, datatype::Type::of_any(datatype, &type));
+  FGMPI_RETURN_IF(call, nullptr, datatype::bytes_of_elements(type, count, &bytes));
   set_bytes(status, bytes);
   return MPI_SUCCESS;
 }

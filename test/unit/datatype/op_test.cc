@@ -6,6 +6,7 @@
 
 #include "../host/host_fixture.h"
 #include "datatype/basic_type.h"
+#include "datatype/constructors.h"
 #include "datatype/op_kernels.h"
 
 namespace fgmpi::datatype {
@@ -118,7 +119,9 @@ void compare_with_host(MPI_Datatype handle, const char* name) {
   EXPECT_GT(defined, 0) << name;
 }
 
-TEST_F(host::WithHost, PredefinedOperationsAgreeWithTheHost) {
+using OperationsWithHost = host::WithHost;
+
+TEST_F(OperationsWithHost, PredefinedOperationsAgreeWithTheHost) {
 #define FGMPI_BASIC_TYPE(name, kind, ctype)                                                 \
   if (BasicKind::kind != BasicKind::kOpaque && name != MPI_REAL16 && name != MPI_COMPLEX32) \
     compare_with_host<ctype>(name, #name);
@@ -174,22 +177,20 @@ TEST(Operations, UndefinedPairsAreErrorsThatNameBoth) {
   EXPECT_TRUE(is_commutative(MPI_SUM));
 }
 
-TEST_F(host::WithHost, TypesOfPrecisionHaveTheOperationsOfTheirSize) {
-  MPI_Datatype precise, copy;
-  ASSERT_EQ(host::api().Type_create_f90_real(15, MPI_UNDEFINED, &precise), MPI_SUCCESS);
-  EXPECT_EQ(values_of(type_of(precise)), MPI_REAL8);
+TEST(Operations, TypesOfPrecisionHaveThoseOfTheirValues) {
+  Type precise, copy;
+  ASSERT_TRUE(make_f90_real(15, MPI_UNDEFINED, &precise).ok());
+  EXPECT_EQ(values_of(precise), MPI_REAL8);
   double a[3] = {1, 2, 3}, b[3] = {4, 5, 6};
-  ASSERT_TRUE(reduce_local(a, b, 3, type_of(precise), MPI_PROD).ok());
+  ASSERT_TRUE(reduce_local(a, b, 3, precise, MPI_PROD).ok());
   EXPECT_TRUE(b[0] == 4 && b[1] == 10 && b[2] == 18);
-  EXPECT_EQ(check_op(MPI_BAND, 1, type_of(precise)).error_class(), MPI_ERR_OP);
-  EXPECT_TRUE(check_op(MPI_BAND, 0, type_of(precise)).ok());
-  ASSERT_EQ(host::api().Type_create_f90_integer(9, &precise), MPI_SUCCESS);
-  EXPECT_EQ(values_of(type_of(precise)), MPI_INTEGER4);
-  ASSERT_EQ(host::api().Type_dup(precise, &copy), MPI_SUCCESS);
-  EXPECT_EQ(values_of(type_of(copy)), MPI_DATATYPE_NULL);
-  EXPECT_EQ(check_op(MPI_SUM, 1, type_of(copy)).error_class(), MPI_ERR_OP);
-  type_freed(copy);
-  host::api().Type_free(&copy);
+  EXPECT_EQ(check_op(MPI_BAND, 1, precise).error_class(), MPI_ERR_OP);
+  EXPECT_TRUE(check_op(MPI_BAND, 0, precise).ok());
+  ASSERT_TRUE(make_f90_integer(9, &precise).ok());
+  EXPECT_EQ(values_of(precise), MPI_INTEGER4);
+  ASSERT_TRUE(make_duplicate(precise, &copy).ok());
+  EXPECT_EQ(values_of(copy), MPI_DATATYPE_NULL);
+  EXPECT_EQ(check_op(MPI_SUM, 1, copy).error_class(), MPI_ERR_OP);
 }
 
 TEST(Operations, PairsKeepTheirGaps) {
@@ -203,40 +204,6 @@ TEST(Operations, PairsKeepTheirGaps) {
   ASSERT_TRUE(reduce_local(in, inout, 1, type_of(MPI_SHORT_INT), MPI_MAXLOC).ok());
   const unsigned char want[kSize] = {9, 0, 0x22, 0x22, 0x11, 0x11, 0x11, 0x11};
   EXPECT_EQ(std::memcmp(inout, want, kSize), 0);
-}
-
-/// 2x2 matrices of doubles: a product that does not commute.
-void matrix_product(void* in, void* inout, int* length, MPI_Datatype*) {
-  auto* a = static_cast<double*>(in);
-  auto* b = static_cast<double*>(inout);
-  for (int m = 0; m < *length; ++m, a += 4, b += 4) {
-    const double c[4] = {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3],
-                         a[2] * b[0] + a[3] * b[2], a[2] * b[1] + a[3] * b[3]};
-    std::memcpy(b, c, sizeof(c));
-  }
-}
-
-TEST_F(host::WithHost, UserOperationsRunInTheHost) {
-  MPI_Op op;
-  ASSERT_EQ(host::api().Op_create(matrix_product, 0, &op), MPI_SUCCESS);
-  MPI_Datatype matrix;
-  ASSERT_EQ(host::api().Type_contiguous(4, MPI_DOUBLE, &matrix), MPI_SUCCESS);
-  ASSERT_EQ(host::api().Type_commit(&matrix), MPI_SUCCESS);
-  EXPECT_FALSE(is_commutative(op));
-  double a[8] = {1, 2, 3, 4, 1, 0, 0, 1}, b[8] = {0, 1, 1, 0, 5, 6, 7, 8};
-  ASSERT_TRUE(reduce_local(a, b, 2, type_of(matrix), op).ok());
-  const double want[8] = {2, 1, 4, 3, 5, 6, 7, 8};
-  EXPECT_EQ(std::memcmp(b, want, sizeof(want)), 0);
-  EXPECT_EQ(check_op(MPI_SUM, 1, type_of(matrix)).error_class(), MPI_ERR_OP);
-  type_freed(matrix);
-  host::api().Type_free(&matrix);
-
-  // The user frees the operation while a reduction still needs it.
-  retain(op);
-  EXPECT_TRUE(defer_free(op));
-  EXPECT_TRUE(check_op(op, 1, type_of(MPI_DOUBLE)).ok());
-  release(op);  // now the host frees it
-  EXPECT_FALSE(defer_free(op));
 }
 
 }  // namespace

@@ -1,226 +1,227 @@
-// Compares type trees of random datatypes with lists of all their bytes in the order of the type
-// map.
+// Trees of large and regular types: their rules, their memory, and the time of a walk to any byte.
+// The trees of random types are in random_types_test.cc.
 #include "datatype/type_tree.h"
 
-#include "../host/host_fixture.h"
-#include "base/hash.h"
-#include "host/host.h"
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "datatype/constructors.h"
+#include "datatype/copy.h"
+#include "datatype/elements.h"
+#include "datatype/signature.h"
 
 namespace fgmpi::datatype {
 namespace {
 
-using TypeTreeTest = host::WithHost;
+constexpr int64_t k31 = int64_t{1} << 31, k40 = int64_t{1} << 40;
 
-int64_t pick(RandomSequence* random, int64_t least, int64_t most) {
-  return least + static_cast<int64_t>(random->next() % static_cast<uint64_t>(most - least + 1));
-}
-
-/// A datatype and the offsets of its bytes.
-struct Model {
-  MPI_Datatype handle = MPI_DATATYPE_NULL;
-  std::vector<int64_t> bytes;
-  int64_t extent = 0;
-  void add(const Model& inner, int64_t at) {
-    for (int64_t b : inner.bytes) bytes.push_back(at + b);
-  }
-};
-
-Model leaf(RandomSequence* random) {
-  constexpr MPI_Datatype kLeaves[] = {MPI_BYTE, MPI_SHORT, MPI_INT, MPI_DOUBLE, MPI_DOUBLE_INT};
-  Model m;
-  m.handle = kLeaves[random->next() % 5];
-  const bool pair = m.handle == MPI_DOUBLE_INT;
-  const int64_t size = pair ? 12 : basic_size(m.handle);
-  for (int64_t i = 0; i < size; ++i) m.bytes.push_back(i);
-  m.extent = pair ? 16 : size;
-  return m;
-}
-
-/// Adds those elements of a grid of `inner` that have the listed indices in each dimension (slowest
-/// first).
-void add_grid(Model* to, const Model& inner, const std::vector<std::vector<int64_t>>& kept,
-              const int* sizes, bool reversed, size_t level, int64_t at) {
-  const size_t dims = kept.size();
-  if (level == dims) return to->add(inner, at * inner.extent);
-  const size_t d = reversed ? dims - 1 - level : level;
-  for (int64_t i : kept[d])
-    add_grid(to, inner, kept, sizes, reversed, level + 1, at * sizes[d] + i);
-}
-
-Model subarray(const host::Api& h, RandomSequence* random, const Model& inner) {
-  Model m;
-  int sizes[] = {4, 3, 5}, parts[3], starts[3];
-  std::vector<std::vector<int64_t>> kept(3);
-  for (int d = 0; d < 3; ++d) {
-    parts[d] = static_cast<int>(pick(random, 1, sizes[d]));
-    starts[d] = static_cast<int>(pick(random, 0, sizes[d] - parts[d]));
-    for (int i = 0; i < parts[d]; ++i) kept[static_cast<size_t>(d)].push_back(starts[d] + i);
-  }
-  const bool fortran = random->next() % 2;
-  h.Type_create_subarray(3, sizes, parts, starts, fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C,
-                         inner.handle, &m.handle);
-  add_grid(&m, inner, kept, sizes, fortran, 0, 0);
-  m.extent = 60 * inner.extent;
-  return m;
-}
-
-/// The datatype of rank `me` in a 2 x 2 grid: one dimension is distributed cyclically, the other in
-/// one block for each rank.
-Model darray(const host::Api& h, RandomSequence* random, const Model& inner) {
-  Model m;
-  int sizes[] = {9, 7}, grid[] = {2, 2};
-  int distributions[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK};
-  int arguments[] = {static_cast<int>(pick(random, 1, 3)), MPI_DISTRIBUTE_DFLT_DARG};
-  const int me = static_cast<int>(pick(random, 0, 3));
-  std::vector<std::vector<int64_t>> kept(2);
-  for (int i = 0; i < 9; ++i)
-    if (i / arguments[0] % 2 == me / 2) kept[0].push_back(i);
-  for (int i = 0; i < 7; ++i)
-    if (i / 4 == me % 2) kept[1].push_back(i);
-  const bool fortran = random->next() % 2;
-  h.Type_create_darray(4, me, 2, sizes, distributions, arguments, grid,
-                       fortran ? MPI_ORDER_FORTRAN : MPI_ORDER_C, inner.handle, &m.handle);
-  add_grid(&m, inner, kept, sizes, fortran, 0, 0);
-  m.extent = 63 * inner.extent;
-  return m;
-}
-
-/// Blocks of `inner` at listed offsets: indexed, hindexed, or a structure.
-Model blocks(const host::Api& h, RandomSequence* random, const Model& inner) {
-  Model m;
-  int lengths[3], displs[3], at = 0;
-  MPI_Aint bytes[3], down = 0;
-  MPI_Datatype types[3] = {inner.handle, inner.handle, inner.handle};
-  const auto kind = random->next() % 3;
-  for (int i = 0; i < 3; ++i) {
-    lengths[i] = static_cast<int>(pick(random, 0, 3));
-    displs[i] = at;
-    bytes[i] = down;
-    for (int k = 0; k < lengths[i]; ++k)
-      m.add(inner, (kind == 0 ? at * inner.extent : down) + k * inner.extent);
-    at += lengths[i] + static_cast<int>(pick(random, 0, 2));
-    down += lengths[i] * inner.extent + pick(random, 0, 9);
-  }
-  if (kind == 0)
-    h.Type_indexed(3, lengths, displs, inner.handle, &m.handle);
-  else if (kind == 1)
-    h.Type_create_hindexed(3, lengths, bytes, inner.handle, &m.handle);
-  else
-    h.Type_create_struct(3, lengths, bytes, types, &m.handle);
-  return m;
-}
-
-Model random_type(const host::Api& h, RandomSequence* random, int depth) {
-  if (depth == 0) return leaf(random);
-  const Model inner = random_type(h, random, depth - 1);
-  const int count = static_cast<int>(pick(random, 1, 4));
-  Model m;
-  MPI_Aint stride;
-  switch (random->next() % 7) {
-    case 0:
-      h.Type_contiguous(count, inner.handle, &m.handle);
-      for (int i = 0; i < count; ++i) m.add(inner, i * inner.extent);
-      break;
-    case 1:
-      stride = pick(random, 2, 4);
-      h.Type_vector(count, 2, static_cast<int>(stride), inner.handle, &m.handle);
-      for (int i = 0; i < 2 * count; ++i) m.add(inner, (i / 2 * stride + i % 2) * inner.extent);
-      break;
-    case 2:
-      stride = 2 * inner.extent + pick(random, 0, 5);
-      h.Type_create_hvector(count, 2, stride, inner.handle, &m.handle);
-      for (int i = 0; i < 2 * count; ++i) m.add(inner, i / 2 * stride + i % 2 * inner.extent);
-      break;
-    case 3:
-      m = blocks(h, random, inner);
-      break;
-    case 4:
-      m = subarray(h, random, inner);
-      break;
-    case 5:
-      m = darray(h, random, inner);
-      break;
-    default:
-      stride = inner.extent + pick(random, 0, 8);
-      h.Type_create_resized(inner.handle, 0, stride, &m.handle);
-      m.add(inner, 0);
-  }
-  MPI_Aint lb, extent;
-  h.Type_get_extent(m.handle, &lb, &extent);
-  m.extent = extent;
-  return m;
-}
-
-TEST_F(TypeTreeTest, WalksInTheOrderOfTheTypeMap) {
-  RandomSequence random(24);
-  for (int round = 0; round < 400; ++round) {
-    Model model;
-    host::call([&](const host::Api& h) {
-      model = random_type(h, &random, 1 + round % 3);
-      return h.Type_commit(&model.handle);
-    });
-    Type type;
-    ASSERT_TRUE(Type::of(model.handle, &type).ok());
-    TypeTree tree;
-    ASSERT_TRUE(tree_of(type, &tree).ok());
-    const auto size = static_cast<int64_t>(model.bytes.size());
-    ASSERT_EQ(tree.size, size);
-    if (size == 0) continue;
-    bool ascends = true;
-    for (size_t i = 1; i < model.bytes.size(); ++i) ascends &= model.bytes[i] > model.bytes[i - 1];
-    if (tree.root.node->ascends) {
-      EXPECT_TRUE(ascends);
-    }
-    EXPECT_EQ(tree.root.offset + tree.root.node->first, model.bytes[0]);
-    EXPECT_LE(tree.root.offset + tree.root.node->last, model.bytes.back());
-    if (ascends) {
-      EXPECT_FALSE(tree.root.node->descends);
-    }
-    if (!tree.root.node->descends) {
-      int64_t row = model.bytes[0];
-      for (size_t i = 1; i < model.bytes.size(); ++i) {
-        if (model.bytes[i] == model.bytes[i - 1] + 1) continue;
-        EXPECT_GE(model.bytes[i], row) << "round " << round;
-        row = model.bytes[i];
-      }
-    }
-    const int64_t from = pick(&random, 0, 3 * size - 1);
-    TypeCursor at(tree);
-    at.seek(from);
-    for (int64_t i = from; i < 3 * size;) {
-      const TypeRun run = at.next(std::min(3 * size - i, pick(&random, 1, 40)));
-      ASSERT_GT(run.bytes, 0);
-      for (int64_t k = 0; k < run.bytes; ++k, ++i)
-        ASSERT_EQ(run.offset + k,
-                  i / size * model.extent + model.bytes[static_cast<size_t>(i % size)])
-            << "round " << round;
-      ASSERT_EQ(at.position(), i);
-    }
-    size_t listed = 0;
-    for_each_run(tree.root, 0, [&](int64_t offset, int64_t n) {
-      for (int64_t k = 0; k < n; ++k) ASSERT_EQ(model.bytes[listed++], offset + k);
-    });
-    ASSERT_EQ(listed, model.bytes.size());
-  }
-}
-
-TEST_F(TypeTreeTest, ArraysAreRules) {
-  MPI_Datatype handle = MPI_DATATYPE_NULL;
-  int sizes[] = {1000, 1000, 1000}, parts[] = {500, 500, 500}, starts[] = {250, 0, 499};
-  host::call([&](const host::Api& h) {
-    h.Type_create_subarray(3, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &handle);
-    return h.Type_commit(&handle);
-  });
+Type type_of(MPI_Datatype handle) {
   Type type;
-  ASSERT_TRUE(Type::of(handle, &type).ok());
-  TypeTree tree;
-  ASSERT_TRUE(tree_of(type, &tree).ok());
+  EXPECT_TRUE(Type::of(handle, &type).ok());
+  return type;
+}
+
+/// The offset of byte number `position`.
+int64_t place(const Type& type, int64_t position) {
+  TypeCursor cursor(type.tree());
+  cursor.seek(position);
+  return cursor.next(1).offset;
+}
+
+TEST(TypeTree, ArraysAreRules) {
+  const int sizes[] = {1000, 1000, 1000}, parts[] = {500, 500, 500}, starts[] = {250, 0, 499};
+  Type type;
+  ASSERT_TRUE(
+      make_subarray(false, {3, sizes, parts, starts, MPI_ORDER_C}, type_of(MPI_DOUBLE), &type)
+          .ok());
+  const TypeTree& tree = type.tree();
   EXPECT_EQ(tree.size, 1'000'000'000);
   EXPECT_LE(tree.memory(), 1024u);
   EXPECT_TRUE(tree.root.node->ascends);
-  TypeCursor at(tree);
-  at.seek(999'999'999);
-  EXPECT_EQ(at.next(1).offset, ((749 * 1000LL + 499) * 1000 + 998) * 8 + 7);
+  EXPECT_EQ(place(type, 999'999'999), ((749 * 1000LL + 499) * 1000 + 998) * 8 + 7);
+}
+
+TEST(TypeTree, CountsOf31And40BitsTakeNeitherTimeNorMemory) {
+  for (int64_t count : {k31 - 1, k31, k31 + 1, k40}) {
+    Type type;
+    ASSERT_TRUE(make_vector(true, count, 3, 5, type_of(MPI_INT), &type).ok());
+    EXPECT_EQ(type.size(), count * 12);
+    EXPECT_EQ(type.extent(), (count - 1) * 20 + 12);
+    EXPECT_LE(type.derived()->memory(), 1024u);
+    std::string reason;
+    EXPECT_TRUE(type.derived()->validate(&reason)) << reason;
+    EXPECT_EQ(place(type, type.size() - 1), type.extent() - 1);
+    EXPECT_EQ(place(type, type.size() / 2 / 12 * 12), type.size() / 2 / 12 * 20);
+    EXPECT_EQ(place(type, type.size() + 12), type.extent() + 20);  // of the second element
+    int64_t elements, rest, bytes;
+    elements_in_bytes(type, type.size() - 1, &elements, &rest);
+    EXPECT_EQ(elements, count * 3 - 1);
+    EXPECT_EQ(rest, 3);
+    ASSERT_TRUE(bytes_of_elements(type, 2 * count * 3 - 1, &bytes).ok());
+    EXPECT_EQ(bytes, 2 * type.size() - 4);
+    EXPECT_FALSE(check_end(type.size() - 1, type).ok());
+    // A vector of vectors of these.
+    Type outer;
+    ASSERT_TRUE(make_hvector(true, 1000, 1, type.extent() + 4, type, &outer).ok());
+    EXPECT_EQ(outer.size(), 1000 * type.size());
+    EXPECT_EQ(place(outer, 999 * type.size()), 999 * (type.extent() + 4));
+    TypeCursor cursor(outer.tree());
+    cursor.seek(type.size() - 24);
+    const TypeRows rows = cursor.next_rows(1 << 20);
+    EXPECT_EQ(rows.bytes * rows.count, 24);
+    EXPECT_EQ(cursor.next(1).offset, type.extent() + 4);
+  }
+}
+
+TEST(TypeTree, LargeCountsOfEachConstructor) {
+  const Type byte = type_of(MPI_BYTE), pair = type_of(MPI_SHORT_INT);
+  Type type;
+  ASSERT_TRUE(make_contiguous(true, k40, pair, &type).ok());
+  EXPECT_EQ(type.size(), k40 * 6);
+  EXPECT_EQ(place(type, k40 * 6 - 1), k40 * 8 - 1);
+  ASSERT_TRUE(make_hvector(true, k40, 1, -3, byte, &type).ok());
+  EXPECT_EQ(type.lb(), -3 * (k40 - 1));
+  EXPECT_EQ(place(type, k40 - 1), -3 * (k40 - 1));
+  const int64_t lengths[] = {k40, 1, k31}, displs[] = {k40, 0, -k40};
+  ASSERT_TRUE(make_indexed(true, 3, lengths, displs, pair, &type).ok());
+  EXPECT_EQ(type.size(), (k40 + 1 + k31) * 6);
+  EXPECT_EQ(place(type, k40 * 6), 0);
+  EXPECT_EQ(place(type, k40 * 6 + 6), -k40 * 8);
+  EXPECT_EQ(place(type, type.size() - 1), (-k40 + k31) * 8 - 1);
+  ASSERT_TRUE(make_hindexed_block(true, 3, k31, displs, pair, &type).ok());
+  EXPECT_EQ(type.size(), 3 * k31 * 6);
+  ASSERT_TRUE(make_struct(true, 3, lengths, displs, {byte, pair, byte}, &type).ok());
+  EXPECT_EQ(type.size(), k40 + k31 + 6);
+  EXPECT_EQ(place(type, k40 + 2), 4);
+  const int64_t sizes[] = {k31 + 8, 9}, parts[] = {k31, 3}, starts[] = {7, 2};
+  ASSERT_TRUE(make_subarray(true, {2, sizes, parts, starts, MPI_ORDER_C}, byte, &type).ok());
+  EXPECT_EQ(type.size(), 3 * k31);
+  EXPECT_EQ(place(type, 3 * k31 - 1), (7 + k31 - 1) * 9 + 4);
+  ASSERT_TRUE(make_subarray(true, {2, sizes, parts, starts, MPI_ORDER_FORTRAN}, byte, &type).ok());
+  EXPECT_EQ(place(type, 3 * k31 - 1), 4 * (k31 + 8) + 7 + k31 - 1);
+}
+
+TEST(TypeTree, LargeDistributedArraysAreRules) {
+  const int64_t sizes[] = {k40 + 5, 6};
+  const int distributions[] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_BLOCK}, processes[] = {2, 3};
+  for (int block : {1, 3, 1 << 20}) {
+    const int arguments[] = {block, MPI_DISTRIBUTE_DFLT_DARG};
+    int64_t bytes = 0;
+    for (int rank = 0; rank < 6; ++rank) {
+      Type type;
+      ASSERT_TRUE(make_darray(true,
+                              {6, rank, 2, sizes, distributions, arguments, processes, MPI_ORDER_C},
+                              type_of(MPI_BYTE), &type)
+                      .ok());
+      EXPECT_EQ(type.extent(), sizes[0] * sizes[1]);
+      EXPECT_LE(type.derived()->memory(), 2048u);
+      EXPECT_EQ(place(type, 0), rank / 3 * block * 6 + rank % 3 * 2);
+      const int64_t row = type.size() / 2 / 3;  // of two bytes
+      EXPECT_EQ(place(type, 2 * row),
+                (row / block * 2 * block + rank / 3 * block + row % block) * 6 + rank % 3 * 2);
+      bytes += type.size();
+    }
+    EXPECT_EQ(bytes, sizes[0] * sizes[1]);
+  }
+}
+
+TEST(TypeTree, TouchingAndRegularPartsAreJoined) {
+  const Type i = type_of(MPI_INT);
+  Type type, outer;
+  ASSERT_TRUE(make_vector(false, 4, 2, 2, i, &type).ok());
+  EXPECT_TRUE(type.contiguous());
+  ASSERT_TRUE(make_vector(false, 6, 1, 2, i, &type).ok());
+  ASSERT_TRUE(make_hvector(false, 3, 1, 48, type, &outer).ok());
+  EXPECT_EQ(outer.tree().root.node->body->kind, TypeNode::kRun);  // one loop of 18 rounds
+  std::vector<int> lengths(1000, 2), displs(1000);
+  for (int k = 0; k < 1000; ++k) displs[static_cast<size_t>(k)] = 5 * k - 7;
+  ASSERT_TRUE(make_indexed(false, 1000, lengths.data(), displs.data(), i, &type).ok());
+  EXPECT_EQ(type.tree().root.node->kind, TypeNode::kLoop);
+  EXPECT_LT(type.derived()->memory(), 2048u);
+  std::iota(displs.begin(), displs.end(), 4);
+  ASSERT_TRUE(make_indexed_block(false, 1000, 1, displs.data(), i, &type).ok());
+  EXPECT_TRUE(type.contiguous());
+  EXPECT_EQ(type.true_lb(), 16);
+  ASSERT_TRUE(make_contiguous(false, 0, i, &type).ok());
+  EXPECT_EQ(type.tree().root.node, nullptr);
+  EXPECT_TRUE(type.contiguous());
+}
+
+TEST(TypeTree, AMillionBlocks) {
+  constexpr int64_t kBlocks = 1'000'000;
+  std::vector<int64_t> lengths(kBlocks), displs(kBlocks);
+  int64_t at = 0;
+  for (size_t k = 0; k < kBlocks; ++k) {
+    lengths[k] = static_cast<int64_t>(k * k % 7);
+    displs[k] = at;
+    at += lengths[k] + 1 + static_cast<int64_t>(k % 3);
+  }
+  Type type;
+  ASSERT_TRUE(
+      make_indexed(true, kBlocks, lengths.data(), displs.data(), type_of(MPI_SHORT), &type).ok());
+  EXPECT_LT(type.derived()->memory(), 8u * kBlocks);
+  std::vector<char> memory(static_cast<size_t>(at) * 2), packed(static_cast<size_t>(type.size()));
+  for (size_t k = 0; k < memory.size(); ++k) memory[k] = static_cast<char>(k * 31 >> 3);
+  pack(memory.data(), 1, type, packed.data());
+  std::vector<char> expected;
+  for (size_t k = 0; k < kBlocks; ++k)
+    expected.insert(expected.end(), &memory[static_cast<size_t>(displs[k]) * 2],
+                    &memory[static_cast<size_t>(displs[k] + lengths[k]) * 2]);
+  EXPECT_EQ(packed, expected);
+  TypeCursor cursor(type.tree());
+  for (int64_t position = 1; position < type.size(); position += 99'991) {
+    cursor.seek(position);
+    EXPECT_EQ(memory[static_cast<size_t>(cursor.next(1).offset)],
+              packed[static_cast<size_t>(position)]);
+  }
+}
+
+/// Depth of types in each other is no reason to compute them again for each block.
+TEST(TypeTree, NestedListsArePlacedInLinearTime) {
+  Type type = type_of(MPI_INT);
+  const int lengths[] = {1, 2, 1, 2, 1, 1, 2, 1}, displs[] = {0, 3, 7, 11, 14, 20, 22, 25};
+  for (int depth = 0; depth < 7; ++depth) {
+    Type outer;
+    ASSERT_TRUE(make_indexed(false, 8, lengths, displs, type, &outer).ok());
+    type = outer;
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const TypeTree tree = placed_tree_of(type, {{MPI_INT, 3}});
+  EXPECT_EQ(tree.size, type.size() / 4 * 3);
+  EXPECT_EQ(tree.extent, type.extent() / 4 * 3);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(std::chrono::duration<double>(took).count(), 5.0);
+}
+
+TEST(TypeTree, NothingIsPlacedNowhere) {
+  Type nothing, outer;
+  ASSERT_TRUE(make_struct(false, 0, static_cast<int*>(nullptr), static_cast<MPI_Aint*>(nullptr), {},
+                          &nothing)
+                  .ok());
+  EXPECT_EQ(nothing.size(), 0);
+  EXPECT_EQ(nothing.extent(), 0);
+  const int lengths[] = {2, 1};
+  const MPI_Aint displs[] = {8, 0};
+  ASSERT_TRUE(make_struct(false, 2, lengths, displs, {nothing, type_of(MPI_INT)}, &outer).ok());
+  EXPECT_EQ(outer.extent(), 4);
+  for (const Type& type : {nothing, outer}) {
+    const TypeTree tree = placed_tree_of(type, {{MPI_INT, 2}});
+    EXPECT_EQ(tree.size, type.size() / 2);
+    EXPECT_EQ(tree.extent, type.extent() / 2);
+    int64_t elements, rest;
+    elements_in_bytes(type, 0, &elements, &rest);
+    EXPECT_EQ(elements, 0);
+    EXPECT_EQ(rest, 0);
+  }
+  char memory[1] = {'x'};
+  pack(memory, 5, nothing, memory);
+  unpack(memory, 1, memory, 5, nothing);
+  EXPECT_TRUE(copy(memory, 3, nothing, memory, 4, nothing).ok());
+  EXPECT_EQ(memory[0], 'x');
 }
 
 }  // namespace

@@ -1,0 +1,341 @@
+// Copies by type trees: a recursion over nodes for whole elements, a walk of two cursors for the
+// rest.
+
+#include "datatype/copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/count_words.h"
+#include "datatype/elements.h"
+#include "datatype/strided.h"
+#include "datatype/type_tree.h"
+
+namespace fgmpi::datatype {
+namespace {
+
+/// The two sides of a copy, of which one is a row of packed data. For a row of the layout at offset
+/// `at` whose data begins at byte number `before`: the addresses are layout + at and packed +
+/// before.
+template <bool kPacks>
+struct Sides {
+  char* layout;
+  char* packed;
+  void copy(int64_t at, int64_t before, int64_t bytes, int64_t stride, int64_t packed_stride,
+            int64_t count) const {
+    if (kPacks)
+      copy_rows(packed + before, packed_stride, layout + at, stride, bytes, count);
+    else
+      copy_rows(layout + at, stride, packed + before, packed_stride, bytes, count);
+  }
+  void copy_one(int64_t at, int64_t before, int64_t bytes) const {
+    if (kPacks)
+      copy_row(packed + before, layout + at, bytes);
+    else
+      copy_row(layout + at, packed + before, bytes);
+  }
+};
+
+/// Both sides have the same layout.
+struct SameLayout {
+  char* to;
+  const char* from;
+  void copy(int64_t at, int64_t, int64_t bytes, int64_t stride, int64_t, int64_t count) const {
+    copy_rows(to + at, stride, from + at, stride, bytes, count);
+  }
+  void copy_one(int64_t at, int64_t, int64_t bytes) const { copy_row(to + at, from + at, bytes); }
+};
+
+/// Rows of a body that is repeated: few, so that each is copied for many rounds at a time.
+class FewRows {
+ public:
+  static constexpr int kMost = 16;
+  struct Row {
+    int64_t at, before, bytes, stride, packed_stride, count;
+  };
+  bool overflowed() const { return overflowed_; }
+  int size() const { return size_; }
+  const Row& operator[](int i) const { return rows_[i]; }
+  void copy(int64_t at, int64_t before, int64_t bytes, int64_t stride, int64_t packed_stride,
+            int64_t count) {
+    if (size_ == kMost)
+      overflowed_ = true;
+    else
+      rows_[size_++] = {at, before, bytes, stride, packed_stride, count};
+  }
+  void copy_one(int64_t at, int64_t before, int64_t bytes) { copy(at, before, bytes, 0, 0, 1); }
+
+ private:
+  Row rows_[kMost];
+  int size_ = 0;
+  bool overflowed_ = false;
+};
+
+template <class To>
+void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to);
+
+/// True for a body that may have at most FewRows::kMost rows.
+bool may_be_few(const TypeNode& body) {
+  switch (body.kind) {
+    case TypeNode::kRun:
+      return true;
+    case TypeNode::kLoop:
+      return body.body->kind == TypeNode::kRun;
+    default:
+      return body.count <= FewRows::kMost;
+  }
+}
+
+/// One of two nested loops: its rounds, and the distance between them in the layout and in the
+/// packed data.
+struct LoopSteps {
+  int64_t count, stride, packed_stride;
+};
+
+/// Copies rows of two nested loops. The loop that steps less far in the layout runs innermost, so
+/// that the rows next to each other are copied together: in tiles, since the packed data of these
+/// rows lie far apart.
+template <class To>
+void copy_nest(int64_t at, int64_t before, int64_t bytes, LoopSteps outer, LoopSteps inner,
+               To& to) {
+  constexpr int64_t kTile = 16, kShort = 32;
+  const auto far = [](int64_t stride) { return stride < 0 ? -stride : stride; };
+  const bool tiled =
+      bytes <= kShort && far(outer.stride) < far(inner.stride) && outer.count >= kTile;
+  const int64_t tile = tiled ? kTile : outer.count < inner.count ? 1 : outer.count;
+  for (int64_t i = 0; i < outer.count; i += tile) {
+    const int64_t rounds = std::min(tile, outer.count - i);
+    const int64_t first = at + i * outer.stride, packed = before + i * outer.packed_stride;
+    if (rounds == 1) {
+      to.copy(first, packed, bytes, inner.stride, inner.packed_stride, inner.count);
+      continue;
+    }
+    for (int64_t j = 0; j < inner.count; ++j)
+      to.copy(first + j * inner.stride, packed + j * inner.packed_stride, bytes, outer.stride,
+              outer.packed_stride, rounds);
+  }
+}
+
+/// Copies the rows of a body for all rounds of a loop around it, one row after another.
+template <class To>
+void copy_rounds(const FewRows& rows, int64_t at, int64_t before, LoopSteps rounds, To& to) {
+  for (int r = 0; r < rows.size(); ++r) {
+    const FewRows::Row& row = rows[r];
+    if (row.count == 1)
+      to.copy(at + row.at, before + row.before, row.bytes, rounds.stride, rounds.packed_stride,
+              rounds.count);
+    else
+      copy_nest(at + row.at, before + row.before, row.bytes, rounds,
+                {row.count, row.stride, row.packed_stride}, to);
+  }
+}
+
+/// Copies `count` rounds of a body. Where a round is a few short rows, it takes a block of rounds
+/// that stays in the first cache, and copies one row of all of them after another.
+template <class To>
+void copy_loop(const TypeNode& body, int64_t at, int64_t before, int64_t count, int64_t stride,
+               To& to) {
+  constexpr int64_t kInCache = 16 << 10, kLeastRounds = 4;
+  if (body.kind == TypeNode::kRun) return to.copy(at, before, body.size, stride, body.size, count);
+  if (body.kind == TypeNode::kLoop && body.body->kind == TypeNode::kRun)
+    return copy_nest(at, before, body.body->size, {count, stride, body.size},
+                     {body.count, body.stride, body.body->size}, to);
+  const int64_t block = kInCache / std::max<int64_t>({1, body.high - body.low, body.size});
+  if (count >= kLeastRounds && block >= kLeastRounds && may_be_few(body)) {
+    FewRows rows;
+    copy_node(body, 0, 0, rows);
+    if (!rows.overflowed()) {
+      for (int64_t i = 0; i < count; i += block)
+        copy_rounds(rows, at + i * stride, before + i * body.size,
+                    {std::min(block, count - i), stride, body.size}, to);
+      return;
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) copy_node(body, at + i * stride, before + i * body.size, to);
+}
+
+template <class To>
+void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to) {
+  switch (node.kind) {
+    case TypeNode::kRun:
+      return to.copy_one(at, before, node.size);
+    case TypeNode::kLoop:
+      return copy_loop(*node.body, at, before, node.count, node.stride, to);
+    case TypeNode::kPlaces: {
+      const TypeNode& body = *node.body;
+      node.lists->offsets.for_each([&](int64_t offset) {
+        if (body.kind == TypeNode::kRun)
+          to.copy_one(at + offset, before, body.size);
+        else
+          copy_node(body, at + offset, before, to);
+        before += body.size;
+      });
+      return;
+    }
+    case TypeNode::kRuns:
+      return for_each_listed_run(node, [&](int64_t offset, int64_t bytes) {
+        to.copy_one(at + offset, before, bytes);
+        before += bytes;
+      });
+    case TypeNode::kList:
+      for (const TypePart& part : node.lists->parts) {
+        copy_node(*part.node, at + part.offset, before, to);
+        before += part.node->size;
+      }
+      return;
+  }
+}
+
+template <class To>
+void copy_elements(const TypeTree& tree, int64_t count, To to) {
+  if (!tree.root.node) return;
+  if (count == 1)
+    copy_node(*tree.root.node, tree.root.offset, 0, to);
+  else
+    copy_loop(*tree.root.node, tree.root.offset, 0, count, tree.extent, to);
+}
+
+char* address(const void* buffer) { return static_cast<char*>(const_cast<void*>(buffer)); }
+
+/// Copies between a row and the layout that a cursor walks.
+template <bool kPacks>
+void copy_walked(TypeCursor* cursor, char* layout, char* packed, int64_t bytes) {
+  while (bytes > 0) {
+    const TypeRows rows = cursor->next_rows(bytes);
+    Sides<kPacks>{layout, packed}.copy(rows.offset, 0, rows.bytes, rows.stride, rows.bytes,
+                                       rows.count);
+    packed += rows.bytes * rows.count;
+    bytes -= rows.bytes * rows.count;
+  }
+}
+
+/// Packs or unpacks `bytes` bytes from byte number `position` on.
+template <bool kPacks>
+void copy_part(char* layout, const Type& type, int64_t position, int64_t bytes, char* packed) {
+  if (bytes <= 0) return;
+  const int64_t size = type.size();
+  if (type.contiguous()) {
+    char* in_memory = layout + type.true_lb() + position;
+    std::memcpy(kPacks ? packed : in_memory, kPacks ? in_memory : packed,
+                static_cast<size_t>(bytes));
+    return;
+  }
+  const TypeTree& tree = type.tree();
+  if (position % size == 0 && bytes >= size) {  // whole elements first
+    const int64_t count = bytes / size;
+    copy_elements(tree, count, Sides<kPacks>{layout + position / size * tree.extent, packed});
+    packed += count * size;
+    position += count * size;
+    bytes -= count * size;
+    if (bytes == 0) return;
+  }
+  TypeCursor cursor(tree);
+  cursor.seek(position);
+  copy_walked<kPacks>(&cursor, layout, packed, bytes);
+}
+
+/// One side of a copy between two layouts: the rows that come next.
+class RowsAhead {
+ public:
+  explicit RowsAhead(const TypeTree& tree) : cursor_(tree) {}
+  /// The next rows, of at most `left` bytes, which are all that is to be copied yet.
+  const TypeRows& next(int64_t left) {
+    if (row_.count > 0) return row_;
+    if (rows_.count == 0) rows_ = cursor_.next_rows(left);
+    return rows_;
+  }
+  /// Goes on behind `count` rows of `length` bytes, which are whole rows or the beginning of one.
+  void skip(int64_t length, int64_t count) {
+    TypeRows& ahead = row_.count > 0 ? row_ : rows_;
+    if (ahead.bytes == length) {
+      ahead.offset += count * ahead.stride;
+      ahead.count -= count;
+      return;
+    }
+    const TypeRows rest{ahead.offset + length * count, ahead.bytes - length * count, 0, 1};
+    ahead.offset += ahead.stride;
+    --ahead.count;
+    if (rest.bytes > 0) row_ = rest;
+  }
+
+ private:
+  TypeCursor cursor_;
+  TypeRows rows_{0, 0, 0, 0};
+  TypeRows row_{0, 0, 0, 0};  ///< the rest of a row, which comes before rows_
+};
+
+/// Copies from one layout into another. Each step takes the rows that both sides have next, cut to
+/// the same length.
+void copy_across_layouts(const char* from, const TypeTree& from_tree, char* to,
+                         const TypeTree& to_tree, int64_t bytes) {
+  RowsAhead source(from_tree), target(to_tree);
+  while (bytes > 0) {
+    const TypeRows a = source.next(bytes), b = target.next(bytes);
+    const int64_t length = std::min(a.bytes, b.bytes);
+    // Rows of the shorter length: whole rows of one side, and equal parts of one row of the other.
+    const int64_t in_a = a.bytes == length ? a.count : a.bytes / length,
+                  in_b = b.bytes == length ? b.count : b.bytes / length;
+    const int64_t count = std::min(in_a, in_b);
+    copy_rows(to + b.offset, b.bytes == length ? b.stride : length, from + a.offset,
+              a.bytes == length ? a.stride : length, length, count);
+    source.skip(length, count);
+    target.skip(length, count);
+    bytes -= length * count;
+  }
+}
+
+}  // namespace
+
+void pack_part(const void* buffer, const Type& type, int64_t position, int64_t bytes, void* out) {
+  copy_part<true>(address(buffer), type, position, bytes, static_cast<char*>(out));
+}
+
+void pack(const void* buffer, int64_t count, const Type& type, void* out) {
+  pack_part(buffer, type, 0, count * type.size(), out);
+}
+
+void unpack_part(const void* in, int64_t bytes, void* buffer, const Type& type, int64_t position) {
+  copy_part<false>(address(buffer), type, position, bytes, address(in));
+}
+
+void unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type) {
+  unpack_part(in, std::min(bytes, count * type.size()), buffer, type, 0);
+}
+
+Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
+            const Type& to_type) {
+  const int64_t sent = std::max<int64_t>(from_count, 0) * from_type.size();
+  const int64_t room = std::max<int64_t>(to_count, 0) * to_type.size();
+  const int64_t bytes = std::min(sent, room);
+  if (from_type.contiguous()) {
+    unpack(address(from) + from_type.true_lb(), bytes, to, to_count, to_type);
+  } else if (to_type.contiguous()) {
+    pack_part(from, from_type, 0, bytes, address(to) + to_type.true_lb());
+  } else if (bytes > 0) {
+    if (from_type == to_type && bytes % from_type.size() == 0)
+      copy_elements(from_type.tree(), bytes / from_type.size(),
+                    SameLayout{address(to), address(from)});
+    else
+      copy_across_layouts(address(from), from_type.tree(), address(to), to_type.tree(), bytes);
+  }
+  if (sent <= room) return {};
+  return error(MPI_ERR_TRUNCATE, "%s sent, but the receive buffer holds %lld",
+               sent == 1 ? "1 byte was" : (std::to_string(sent) + " bytes were").c_str(),
+               static_cast<long long>(room));
+}
+
+Status check_end(int64_t bytes, const Type& type) {
+  const int64_t size = type.size();
+  if (size == 0 || bytes % size == 0) return {};
+  int64_t elements, rest;
+  elements_in_bytes(type, bytes, &elements, &rest);
+  if (rest == 0) return {};
+  return error(MPI_ERR_TYPE,
+               "a message of %s ends within a basic element of the receive's datatype "
+               "0x%08x; allowed are messages of the receive's type signature or its beginning",
+               count_words(static_cast<uint64_t>(bytes), "byte").c_str(),
+               static_cast<unsigned>(type.handle()));
+}
+
+}  // namespace fgmpi::datatype

@@ -1,0 +1,217 @@
+// The table of derived datatypes by content.
+
+#include "datatype/derived_type.h"
+
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/strings.h"
+#include "datatype/basic_type.h"
+#include "datatype/datatype.h"
+
+namespace fgmpi::datatype {
+namespace {
+
+/// Objects by the hash of their contents.
+using TypesByHash = std::unordered_multimap<uint64_t, DerivedType*>;
+TypesByHash& types() {
+  static auto* table = new TypesByHash;
+  return *table;
+}
+
+uint64_t mixed(uint64_t hash, uint64_t with) {
+  hash = (hash ^ with) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 32;
+}
+
+template <class V>
+DerivedType* make_pair_type(MPI_Datatype handle) {
+  using Pair = PairOf<V, int>;
+  auto* type = new DerivedType;
+  constexpr auto kIndex = static_cast<int64_t>(offsetof(Pair, index));
+  type->tree.root = make_runs({{0, sizeof(V)}, {kIndex, sizeof(int)}});
+  type->tree.size = sizeof(V) + sizeof(int);
+  type->tree.extent = sizeof(Pair);
+  type->tree.element = type->values = handle;
+  type->bounds = {{0, TypeBound::kData}, {sizeof(Pair), TypeBound::kData}};
+  type->alignment = alignof(Pair);
+  type->contiguous = type->tree.contiguous();
+  type->references = 1;  // for ever
+  return type;
+}
+
+bool is_of_precision(int combiner) {
+  return combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
+         combiner == MPI_COMBINER_F90_COMPLEX;
+}
+
+/// Fills what follows from the contents.
+Status complete(DerivedType* type) {
+  const TypeContents& c = type->contents;
+  if (is_of_precision(c.combiner)) {
+    // The values are those of a predefined type (basic_type.h).
+    const InnerType values(type->values);
+    type->bounds = {{0, TypeBound::kData}, {values.size(), TypeBound::kData}};
+    type->tree = {make_run(0, values.size()), values.size(), values.size(), type->values};
+    type->alignment = alignment_of(values);
+    return {};
+  }
+  FGMPI_TRY(bounds_of(c, &type->bounds));
+  type->alignment = alignment_of(c);
+  make_tree(c, type->bounds, &type->tree);
+  return {};
+}
+
+/// The bytes of data of a node, counted from its runs. It takes no longer for more rounds of a
+/// loop.
+int64_t count_bytes(const TypeNode& node) {
+  int64_t bytes = 0;
+  switch (node.kind) {
+    case TypeNode::kRun:
+      return node.high - node.low;
+    case TypeNode::kLoop:
+    case TypeNode::kPlaces:
+      return node.count * count_bytes(*node.body);
+    case TypeNode::kRuns:
+      for_each_listed_run(node, [&](int64_t, int64_t n) { bytes += n; });
+      return bytes;
+    case TypeNode::kList:
+      for (const TypePart& part : node.lists->parts) bytes += count_bytes(*part.node);
+      return bytes;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+// ---- Inner types --------------------------------------------------------------------------------
+
+InnerType::InnerType(MPI_Datatype predefined)
+    : handle_(predefined),
+      derived_(pair_index(predefined) < kPairTypes ? pair_type(predefined) : nullptr) {
+  if (derived_) hold(derived_);
+}
+InnerType::InnerType(DerivedType* derived) : derived_(derived) { hold(derived); }
+InnerType::InnerType(const InnerType& other) : handle_(other.handle_), derived_(other.derived_) {
+  if (derived_) hold(derived_);
+}
+InnerType::InnerType(InnerType&& other) noexcept
+    : handle_(other.handle_), derived_(std::exchange(other.derived_, nullptr)) {}
+InnerType& InnerType::operator=(InnerType other) noexcept {
+  std::swap(handle_, other.handle_);
+  std::swap(derived_, other.derived_);
+  return *this;
+}
+InnerType::~InnerType() {
+  if (derived_) release(derived_);
+}
+int64_t InnerType::size() const { return derived_ ? derived_->size() : basic_size(handle_); }
+int64_t InnerType::extent() const { return derived_ ? derived_->tree.extent : basic_size(handle_); }
+
+uint64_t TypeContents::hash() const {
+  uint64_t hash = mixed(static_cast<uint64_t>(combiner), integers.hash());
+  hash = mixed(mixed(hash, addresses.hash()), counts.hash());
+  for (const InnerType& type : types)
+    hash = mixed(hash, type.derived() ? reinterpret_cast<uintptr_t>(type.derived())
+                                      : static_cast<uint64_t>(type.handle()));
+  return hash;
+}
+
+// ---- Objects ------------------------------------------------------------------------------------
+
+DerivedType* pair_type(MPI_Datatype handle) {
+  static DerivedType* const pairs[kPairTypes] = {
+      make_pair_type<float>(MPI_FLOAT_INT), make_pair_type<double>(MPI_DOUBLE_INT),
+      make_pair_type<long>(MPI_LONG_INT), make_pair_type<short>(MPI_SHORT_INT),
+      make_pair_type<long double>(MPI_LONG_DOUBLE_INT)};
+  return pairs[pair_index(handle)];
+}
+
+Status find_or_make(TypeContents contents, MPI_Datatype values, DerivedType** out) {
+  const uint64_t hash = contents.hash();
+  const auto [first, last] = types().equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    if (!(at->second->contents == contents)) continue;
+    *out = at->second;
+    hold(*out);
+    return {};
+  }
+  auto made = std::make_unique<DerivedType>();
+  made->contents = std::move(contents);
+  made->hash = hash;
+  made->values = values;
+  made->references = 1;
+  FGMPI_TRY(complete(made.get()));
+  made->contiguous = made->tree.contiguous();
+  types().emplace(hash, made.get());
+  *out = made.release();
+  return {};
+}
+
+namespace {
+
+/// Takes a type out of the table.
+void forget(DerivedType* type) {
+  const auto [first, last] = types().equal_range(type->hash);
+  for (auto at = first; at != last; ++at)
+    if (at->second == type) {
+      types().erase(at);
+      return;
+    }
+}
+
+}  // namespace
+
+void release(DerivedType* type) {
+  if (--type->references > 0) return;
+  // The types that a deleted one is made of follow it here: one within another, they could need
+  // more stack than a proclet has.
+  static std::vector<DerivedType*> unused;
+  unused.push_back(type);
+  if (unused.size() > 1) return;
+  for (size_t i = 0; i < unused.size(); ++i) {
+    forget(unused[i]);
+    delete unused[i];
+  }
+  unused.clear();
+}
+
+bool DerivedType::permanent() const {
+  return contents.combiner == MPI_COMBINER_NAMED || is_of_precision(contents.combiner);
+}
+
+size_t DerivedType::memory() const {
+  return sizeof *this + tree.memory() - sizeof tree + contents.integers.heap_bytes() +
+         contents.addresses.heap_bytes() + contents.counts.heap_bytes() +
+         contents.types.capacity() * sizeof(InnerType);
+}
+
+bool DerivedType::validate(std::string* reason) const {
+  auto wrong = [&](const char* what) {
+    *reason = format("%s of a type with combiner %d does not follow from its contents", what,
+                     contents.combiner);
+    return false;
+  };
+  if (references == 0) return wrong("the number of references");
+  if (contents.combiner == MPI_COMBINER_NAMED) return true;
+  if (hash != contents.hash()) return wrong("the hash");
+  TypeBounds expected = bounds;
+  if (!is_of_precision(contents.combiner) && !bounds_of(contents, &expected).ok())
+    return wrong("the bounds");
+  if (expected.lb() != bounds.lb() || expected.extent() != bounds.extent() ||
+      tree.extent != bounds.extent())
+    return wrong("the bounds");
+  if ((tree.root.node ? count_bytes(*tree.root.node) : 0) != tree.size) return wrong("the size");
+  return true;
+}
+
+size_t count_derived_types() { return types().size(); }
+
+size_t derived_type_memory() {
+  size_t bytes = 0;
+  for (const auto& [hash, type] : types()) bytes += type->memory();
+  return bytes;
+}
+
+}  // namespace fgmpi::datatype

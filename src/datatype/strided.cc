@@ -1,0 +1,76 @@
+// One loop for each common length of a row.
+
+#include "datatype/strided.h"
+
+namespace fgmpi::datatype {
+namespace {
+
+/// Rows of a length that the compiler knows: loads and stores without calls.
+template <size_t kBytes>
+void copy_fixed(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to, from, kBytes);
+    to += to_stride;
+    from += from_stride;
+  }
+}
+
+/// Rows of kPart to 2 * kPart bytes.
+template <size_t kPart>
+void copy_by_two(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t bytes,
+                 int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    detail::copy_ends<kPart>(to, from, static_cast<size_t>(bytes));
+    to += to_stride;
+    from += from_stride;
+  }
+}
+
+}  // namespace
+
+void copy_rows(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t bytes,
+               int64_t count) {
+  if (count == 1) return copy_row(to, from, bytes);
+  if (bytes == to_stride && bytes == from_stride) {
+    std::memcpy(to, from, static_cast<size_t>(bytes * count));
+    return;
+  }
+  switch (bytes) {
+    case 1:
+      return copy_fixed<1>(to, to_stride, from, from_stride, count);
+    case 2:
+      return copy_fixed<2>(to, to_stride, from, from_stride, count);
+    case 4:
+      return copy_fixed<4>(to, to_stride, from, from_stride, count);
+    case 8:
+      return copy_fixed<8>(to, to_stride, from, from_stride, count);
+    case 12:
+      return copy_fixed<12>(to, to_stride, from, from_stride, count);
+    case 16:
+      return copy_fixed<16>(to, to_stride, from, from_stride, count);
+    case 24:
+      return copy_fixed<24>(to, to_stride, from, from_stride, count);
+    case 32:
+      return copy_fixed<32>(to, to_stride, from, from_stride, count);
+    case 64:
+      return copy_fixed<64>(to, to_stride, from, from_stride, count);
+    case 128:
+      return copy_fixed<128>(to, to_stride, from, from_stride, count);
+    default:
+      break;
+  }
+  if (bytes > 8 && bytes < 16)
+    return copy_by_two<8>(to, to_stride, from, from_stride, bytes, count);
+  if (bytes > 16 && bytes < 32)
+    return copy_by_two<16>(to, to_stride, from, from_stride, bytes, count);
+  if (bytes > 32 && bytes < 64)
+    return copy_by_two<32>(to, to_stride, from, from_stride, bytes, count);
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+    to += to_stride;
+    from += from_stride;
+  }
+}
+
+}  // namespace fgmpi::datatype
