@@ -91,6 +91,17 @@ inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, u
   return __builtin_expect(address != nullptr, 1) || n == 0;
 }
 
+/// The bytes of a buffer of a derived type whose elements are one row from the address on; -1 for
+/// every other buffer.
+int64_t derived_row(const void* address, int64_t count, MPI_Datatype type);
+/// The bytes of a buffer that is one row from the address on, of a basic or a derived type.
+inline bool row_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
+  if (__builtin_expect(plain_bytes(address, count, type, bytes), 1)) return true;
+  const int64_t n = derived_row(address, count, type);
+  *bytes = static_cast<uint64_t>(n);
+  return n >= 0;
+}
+
 /// The error for a null pointer where data is read or a result is stored: MPI_ERR_ARG.
 Status null_pointer(const char* argument);
 inline Status check_pointer(const void* pointer, const char* argument) {

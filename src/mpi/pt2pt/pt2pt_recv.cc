@@ -8,6 +8,13 @@ namespace fgmpi::mpi {
 
 int recv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                  int tag, Comm* c, MPI_Status* status) {
+  const int64_t row = derived_row(buf, count, datatype);
+  if (row >= 0 && (is_member(c, source) || source == MPI_ANY_SOURCE) && tag >= MPI_ANY_TAG) {
+    Outcome outcome;
+    pt2pt::recv_bytes(buf, static_cast<uint64_t>(row), my_endpoint(), {user_ctx(c), source, tag},
+                      call, &outcome);
+    return received(call, c, &outcome, status);
+  }
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, true, call));
   FGMPI_RETURN_IF(call, c, check_recv(c, source, tag));

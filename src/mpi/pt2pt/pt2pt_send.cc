@@ -17,7 +17,7 @@ int send_checked(const char* call, SendMode mode, const void* buf, int64_t count
   sched::count_call();
   uint64_t bytes;
   if (mode != SendMode::kBuffered && is_member(c, dest) && tag >= 0 &&
-      plain_bytes(buf, count, datatype, &bytes) &&
+      row_bytes(buf, count, datatype, &bytes) &&
       pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode))
     return MPI_SUCCESS;
   Buffer buffer;
@@ -72,7 +72,7 @@ int isend_checked(const char* call, SendMode mode, const void* buf, int64_t coun
   sched::count_call();
   uint64_t bytes;
   if (mode != SendMode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
-      plain_bytes(buf, count, datatype, &bytes) &&
+      row_bytes(buf, count, datatype, &bytes) &&
       pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return MPI_SUCCESS;
