@@ -215,11 +215,19 @@ class Engine final : public transport::FrameSink {
   void on_cancelled(const transport::Header& h);
   bool push_frames(uint32_t process);
   bool push_stream(uint32_t process, DeferredFrame* frame);
+  const char* pack_piece(const SendOp* op, uint64_t offset, uint64_t n);
+
+  /// The bytes that pack_piece() has packed last and push_stream() has not sent yet.
+  struct PackedPiece {
+    const SendOp* op = nullptr;
+    uint64_t offset = 0, length = 0;
+  };
 
   uint64_t frames_sent_ = 0, frames_received_ = 0;  ///< for the detection of termination
   uint64_t bad_frames_ = 0;
   uint32_t lent_ = 0;      ///< payloads that transports have not returned yet
   uint32_t accesses_ = 0;  ///< accesses to other processes' memory under way
+  PackedPiece packed_piece_;
   Cookies<SendOp> sends_;  ///< those that expect an answer
   Pool<Arriving> arriving_pool_;
   NoticeHandler notice_handlers_[16] = {};

@@ -36,6 +36,7 @@ class FlowControl {
   uint64_t longest_eager(int bit) const { return eager_remote_[bit]; }
   /// May a message be sent as one frame whose payload is copied, as far as its length decides?
   bool fits_copied_frame(int bit, uint64_t bytes) const { return bytes <= copied_remote_[bit]; }
+  uint64_t longest_copied(int bit) const { return copied_remote_[bit]; }
   /// Is a payload worth lending to the transport?
   bool is_worth_lending(int bit, uint64_t bytes) const { return bytes >= least_lent_[bit]; }
   /// Has the window of a peer room for an eager message of `bytes`?

@@ -39,7 +39,6 @@ void end_arriving(uint32_t process) {
   if (!a) return;
   const Arriving ended = *a;
   g_engine.remove_arriving(process);
-  free(ended.staging);
   if (ended.op) fail(ended.op, process);
   if (!ended.kept) return;
   if (ended.op || !ended.kept->queued) return drop_unexpected(ended.kept);

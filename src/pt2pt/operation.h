@@ -18,8 +18,9 @@
 //   kMore                the rest of a message that is longer than a frame. Between its frames only
 //                        frames of other kinds come, never another message
 //   kRequest             "I have size bytes at addr": begins a rendezvous. The receiver pulls the
-//                        bytes by MemoryReader::read and answers by kAck
-//   kClear, kData        where read is not supported: the receiver asks for the bytes by kClear
+//                        bytes by MemoryReader::read and answers by kAck. addr is 0 where the
+//                        bytes are no row
+//   kClear, kData        where they cannot be read: the receiver asks for the bytes by kClear
 //                        (ctx: cookie of the pull), and the sender sends them in pieces (addr:
 //                        offset; cookie: of the pull)
 //   kAck                 the send with this cookie is complete
@@ -128,8 +129,10 @@ struct DeferredFrame {
 /// A send that waits: for its match (collocated), for room, or for an answer.
 struct SendOp : UnexpectedMessage {
   const Buffer* buffer = nullptr;
-  const char* data = nullptr;  ///< contiguous bytes (the user's or packed), or nullptr
-  void* packed = nullptr;      ///< the packed data, owned by the operation
+  /// Contiguous bytes (the user's or packed); nullptr where they are packed in pieces when they are
+  /// asked for.
+  const char* data = nullptr;
+  void* packed = nullptr;  ///< the packed data, owned by the operation
   Peer to = {};
   void (*finish)(SendOp*) = nullptr;
   sched::Proclet* proclet = nullptr;
@@ -151,14 +154,13 @@ struct Arriving {
   /// The queued message that holds the bytes while no receive has matched it, else nullptr.
   UnexpectedMessage* kept;
   RecvOp* op;         ///< the receive that has matched it, or nullptr
-  char* destination;  ///< where its bytes are written
-  char* staging;      ///< owned when the receive buffer is not contiguous
+  char* destination;  ///< where its bytes are written; nullptr: into the receive's layout
   uint64_t fits;      ///< how many of its bytes there is room for
   uint64_t size, arrived;
   uint64_t cookie;  ///< the sender's cookie, if it expects an answer
   AnswerTime answer;
 };
-static_assert(sizeof(Arriving) == 72);
+static_assert(sizeof(Arriving) == 64);
 
 inline void complete_op(RecvOp* op) {
   op->done = true;

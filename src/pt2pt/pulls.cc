@@ -2,10 +2,11 @@
 
 #include "pt2pt/pulls.h"
 
-#include <cstdlib>
+#include <algorithm>
 
 #include "base/assert.h"
 #include "base/copy.h"
+#include "datatype/copy.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
 
@@ -13,22 +14,58 @@ namespace fgmpi::pt2pt {
 
 using transport::Header;
 
+namespace {
+
+/// Memory for a piece of a message, for the time of one call.
+constexpr uint64_t kReadPiece = 128 << 10;
+char* piece_memory() {
+  static char* memory = new char[kReadPiece];
+  return memory;
+}
+
+/// Lays out bytes of a message at their place in a receive buffer that is no row.
+void unpack_piece(RecvOp* op, uint64_t offset, const void* bytes, uint64_t n) {
+  datatype::unpack_part(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->type,
+                        static_cast<int64_t>(offset));
+}
+
+}  // namespace
+
 /// Makes a pull of `n` bytes, and its number for frames. False, with nothing made, without memory.
 bool Pulls::make(RecvOp* op, uint32_t process, uint64_t cookie, uint64_t n, Pull** out,
                  uint64_t* name) {
-  char* staging = op->data ? nullptr : static_cast<char*>(malloc(n));
-  if (!op->data && !staging) return false;
   Pull* pull = nullptr;
   try {
-    pull = pool_.make(Pull{op, cookie, op->data ? op->data : staging, staging, n, n, process});
+    pull = pool_.make(Pull{op, cookie, n, n, process});
     *name = named_.put(pull);
   } catch (const std::bad_alloc&) {
     if (pull) pool_.drop(pull);
-    free(staging);
     return false;
   }
   *out = pull;
   return true;
+}
+
+/// Reads the bytes at `addr` in the sender's memory; kUnsupported where data frames are to bring
+/// them.
+transport::ReadResult Pulls::read(const Pull& pull, uint64_t addr, uint64_t name) {
+  transport::MemoryReader* reader = g_engine.transports.reader(pull.process);
+  if (!reader || !addr) return transport::ReadResult::kUnsupported;
+  const uint64_t peer = g_av.address(pull.process);
+  if (pull.op->data)
+    return reader->read(pull.process, peer, addr, pull.op->data, pull.length, name);
+  if (!reader->reads_at_once()) return transport::ReadResult::kUnsupported;
+  // Equal pieces, since a transport may refuse to read few bytes.
+  const uint64_t pieces = (pull.length + kReadPiece - 1) / kReadPiece;
+  const uint64_t piece = (pull.length + pieces - 1) / pieces;
+  for (uint64_t offset = 0; offset < pull.length; offset += piece) {
+    const uint64_t n = std::min(piece, pull.length - offset);
+    const transport::ReadResult result =
+        reader->read(pull.process, peer, addr + offset, piece_memory(), n, name);
+    if (result != transport::ReadResult::kDone) return result;
+    unpack_piece(pull.op, offset, piece_memory(), n);
+  }
+  return transport::ReadResult::kDone;
 }
 
 void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t cookie,
@@ -47,11 +84,7 @@ void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t c
     return complete_op(op);
   }
   ++e.counters.reads;
-  transport::MemoryReader* reader = e.transports.reader(process);
-  const transport::ReadResult result =
-      reader ? reader->read(process, g_av.address(process), addr, pull->destination, n, name)
-             : transport::ReadResult::kUnsupported;
-  switch (result) {
+  switch (read(*pull, addr, name)) {
     case transport::ReadResult::kDone:
       e.send_ack(process, cookie);
       return complete(name);
@@ -73,10 +106,9 @@ void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t c
 void Pulls::complete(uint64_t name) {
   Pull* pull = named_.take(name);
   RecvOp* op = pull->op;
-  if (pull->staging) {
-    unpack_into(op, pull->staging, pull->length);
-    free(pull->staging);
-  }
+  if (!op->data)
+    record_first_error(op,
+                       datatype::check_end(static_cast<int64_t>(pull->length), op->buffer->type));
   pool_.drop(pull);
   complete_op(op);
 }
@@ -84,7 +116,6 @@ void Pulls::complete(uint64_t name) {
 void Pulls::fail_one(uint64_t name, Status status) {
   Pull* pull = named_.take(name);
   RecvOp* op = pull->op;
-  free(pull->staging);
   pool_.drop(pull);
   record_first_error(op, std::move(status));
   complete_op(op);
@@ -105,7 +136,10 @@ void Pulls::receive_data(const Header& h, const void* payload, size_t length) {
   if (!pull || pull->process != h.src_process || h.addr > pull->length ||
       length > pull->length - h.addr || length > pull->missing)
     return g_engine.count_bad_frame();
-  copy_across(pull->destination + h.addr, payload, length);
+  if (pull->op->data)
+    copy_across(pull->op->data + h.addr, payload, length);
+  else
+    unpack_piece(pull->op, h.addr, payload, length);
   pull->missing -= length;
   if (pull->missing == 0) complete(h.cookie);
 }

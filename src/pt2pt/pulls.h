@@ -1,7 +1,12 @@
 // Pulls: rendezvous messages whose data this process, the receiver, is getting.
 //
-//   begin() --MemoryReader::read--> complete_read()        the bytes are here at once, or later
-//           --kClear, kData... --> receive_data()       where read is not supported
+//   begin() --MemoryReader::read--> complete_read()     the bytes are here at once, or later
+//           --kClear, kData... --> receive_data()       where they cannot be read, or the bytes of
+//                                                       the sender are no row (no addr)
+//
+// Bytes for a receive buffer that is no row are read in pieces, and laid out piece by piece as they
+// arrive: no memory is needed for the message. A reader that takes its time would need it, so there
+// data frames are asked for.
 //
 // A pull that is complete acknowledges the message where the transport has read it, and completes
 // its receive. Thread rule: one thread. Nothing here switches.
@@ -12,6 +17,7 @@
 #include "pt2pt/cookies.h"
 #include "pt2pt/operation.h"
 #include "pt2pt/pool.h"
+#include "transport/remote_memory.h"
 
 namespace fgmpi::pt2pt {
 
@@ -41,14 +47,13 @@ class Pulls {
   struct Pull {
     RecvOp* op;
     uint64_t sender_cookie;
-    char* destination;
-    char* staging;  ///< owned when the receive buffer is not contiguous
     uint64_t length, missing;
     uint32_t process;
     bool reading = false;  ///< complete_read() will be called
   };
 
   bool make(RecvOp* op, uint32_t process, uint64_t cookie, uint64_t n, Pull** out, uint64_t* name);
+  transport::ReadResult read(const Pull& pull, uint64_t addr, uint64_t name);
   void complete(uint64_t name);
   void fail_one(uint64_t name, Status status);
 

@@ -107,13 +107,12 @@ bool may_go_at_once(uint32_t process, uint64_t n) {
   return e.flow.fits_copied_frame(g_av.transport_bit(process), n) && e.window_allows(process, n);
 }
 
-/// Sets op->data to contiguous bytes of the message.
-Status make_contiguous(SendOp* op) {
+/// Sets op->data to the bytes of the message in a row: the user's, or packed ones if `must_pack`;
+/// else to nullptr.
+Status find_row(SendOp* op, bool must_pack) {
   const Buffer& b = *op->buffer;
-  if (b.type.contiguous()) {
-    op->data = bytes_of(b);
-    return {};
-  }
+  op->data = b.type.contiguous() ? bytes_of(b) : nullptr;
+  if (op->data || !must_pack) return {};
   free(op->packed);
   op->packed = malloc(op->size ? op->size : 1);
   if (!op->packed) return no_memory_for_message(op->size);
@@ -122,10 +121,12 @@ Status make_contiguous(SendOp* op) {
   return {};
 }
 
-/// Lets the receiver read the message from the sender's memory.
+/// Lets the receiver read the message from the sender's memory, where its bytes are a row; else the
+/// receiver asks for data frames (Engine::push_stream).
 void expose(SendOp* op) {
   const uint32_t process = op->to.process;
   op->frame.header.addr = reinterpret_cast<uintptr_t>(op->data);
+  if (!op->data) return;
   if (transport::MemoryReader* reader = g_engine.transports.reader(process))
     reader->expose(process, g_av.address(process), op->size);
 }
@@ -133,16 +134,16 @@ void expose(SendOp* op) {
 /// The tier "operation" between processes: eager where its window allows it, else by rendezvous.
 void begin_remote_send(SendOp* op, SendMode mode) {
   Engine& e = g_engine;
-  Status status = make_contiguous(op);
+  const uint32_t process = op->to.process;
+  const bool in_window = may_go_eagerly(process, op->size);
+  const uint64_t longest_eager = e.flow.longest_eager(g_av.transport_bit(process));
+  const bool eager = in_window || op->size <= std::min(kRequestRoom, longest_eager);
+  Status status = find_row(op, eager);
   if (!status.ok()) {
     op->error = std::move(status);
     return complete_op(op);
   }
-  const uint32_t process = op->to.process;
   e.count_message(process, op->size);
-  const bool in_window = may_go_eagerly(process, op->size);
-  const uint64_t longest_eager = e.flow.longest_eager(g_av.transport_bit(process));
-  const bool eager = in_window || op->size <= std::min(kRequestRoom, longest_eager);
   const bool answered = !in_window || mode == SendMode::kSynchronous;
   const bool past_limit = !in_window && mode != SendMode::kSynchronous && op->size <= longest_eager;
   const FrameKind request = past_limit ? kRequestPastLimit : kRequest;

@@ -10,6 +10,7 @@
 #include "base/copy.h"
 #include "base/relax_cpu.h"
 #include "base/strings.h"
+#include "datatype/copy.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
@@ -25,6 +26,8 @@ namespace {
 
 /// Bytes of data frames that are sent before the next waiting frame has its turn.
 constexpr uint64_t kStreamTurn = 1 << 20;
+/// Bytes of a message that are packed at a time.
+constexpr uint64_t kPackedPiece = 64 << 10;
 
 Envelope envelope_of(const Header& h) { return {h.ctx, h.src_rank, h.tag}; }
 
@@ -64,15 +67,33 @@ void Engine::send_own_frame(uint32_t process, const Header& header, const void* 
   defer_frame(process, frame);
 }
 
+/// Packs bytes of a message that are no row, for one frame.
+const char* Engine::pack_piece(const SendOp* op, uint64_t offset, uint64_t n) {
+  static char* memory = new char[kPackedPiece];
+  if (packed_piece_.op != op || packed_piece_.offset != offset || packed_piece_.length != n) {
+    const Buffer& b = *op->buffer;
+    datatype::pack_part(b.address, b.type, static_cast<int64_t>(offset), static_cast<int64_t>(n),
+                        memory);
+  }
+  packed_piece_ = {op, offset, n};
+  return memory;
+}
+
 /// Sends data frames of a message; true when all bytes are sent.
 bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
-  const uint64_t most = transports.to(process)->max_payload();
+  const SendOp* op = frame->op;
+  uint64_t most = transports.to(process)->max_payload();
+  if (!op->data)
+    most = std::min({most, kPackedPiece, flow.longest_copied(g_av.transport_bit(process))});
   for (uint64_t turn = 0; frame->header.addr < frame->header.size;) {
     if (turn >= kStreamTurn && peers.has_more_deferred(process)) return false;
     uint64_t offset = frame->header.addr;
     uint64_t n = std::min(most, frame->header.size - offset);
-    if (!try_lent_frame(process, frame->header, frame->op->data + offset, n, frame->op))
-      return false;
+    const bool sent = op->data
+                          ? try_lent_frame(process, frame->header, op->data + offset, n, frame->op)
+                          : try_transport(process, frame->header, pack_piece(op, offset, n), n);
+    if (!sent) return false;
+    packed_piece_ = {};
     frame->header.addr = offset + n;
     turn += n;
   }
@@ -304,8 +325,8 @@ bool Engine::may_arrive(const Header& h, size_t length) const {
 /// Begins an eager message of several frames. They go into the buffer of `op`, or into `kept` until
 /// a receive matches the message.
 void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept) {
-  Arriving* a = arriving_pool_.make(Arriving{kept, op, kept ? kept->payload() : nullptr, nullptr,
-                                             h.size, h.size, 0, h.cookie, answer_of(h.kind)});
+  Arriving* a = arriving_pool_.make(Arriving{kept, op, kept ? kept->payload() : nullptr, h.size,
+                                             h.size, 0, h.cookie, answer_of(h.kind)});
   peers.set_arriving(h.src_process, a);
   if (kept) {
     kept->kind = UnexpectedMessage::kArriving;
@@ -313,14 +334,7 @@ void Engine::begin_arriving(const Header& h, RecvOp* op, UnexpectedMessage* kept
     return;
   }
   a->fits = set_outcome(op, envelope_of(h), h.size);
-  if (!op->data && a->fits) {
-    a->staging = static_cast<char*>(malloc(a->fits));
-    if (!a->staging) {  // dropped as it arrives: the receive has the error
-      record_first_error(op, no_memory_for_message(a->fits));
-      a->fits = 0;
-    }
-  }
-  a->destination = op->data ? op->data : a->staging;
+  a->destination = op->data;
 }
 
 void Engine::on_piece(const Header& h, const void* payload, size_t length) {
@@ -334,9 +348,14 @@ void Engine::on_piece(const Header& h, const void* payload, size_t length) {
 
 void Engine::receive_piece(uint32_t process, const void* payload, size_t length) {
   Arriving* a = peers.arriving(process);
-  if (a->arrived < a->fits)
-    copy_across(a->destination + a->arrived, payload,
-                std::min<uint64_t>(length, a->fits - a->arrived));
+  if (a->arrived < a->fits) {
+    const uint64_t n = std::min<uint64_t>(length, a->fits - a->arrived);
+    if (a->destination)
+      copy_across(a->destination + a->arrived, payload, n);
+    else
+      datatype::unpack_part(payload, static_cast<int64_t>(n), a->op->buffer->address,
+                            a->op->buffer->type, static_cast<int64_t>(a->arrived));
+  }
   a->arrived += length;
   if (a->arrived < a->size) return;
   const Arriving done = *a;
@@ -346,10 +365,9 @@ void Engine::receive_piece(uint32_t process, const void* payload, size_t length)
     if (done.op) consume(done.kept, done.op);
     return;
   }
-  if (done.staging) {
-    unpack_into(done.op, done.staging, done.fits);
-    free(done.staging);
-  }
+  if (!done.destination)
+    record_first_error(done.op,
+                       datatype::check_end(static_cast<int64_t>(done.fits), done.op->buffer->type));
   return_credit(process, done.size);
   if (done.answer != AnswerTime::kNone) send_ack(process, done.cookie);
   complete_op(done.op);

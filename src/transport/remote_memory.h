@@ -44,6 +44,8 @@ class MemoryReader {
   /// this length; use data frames.
   virtual ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local,
                           size_t length, uint64_t cookie) = 0;
+  /// True where read() never returns kPending.
+  virtual bool reads_at_once() const { return false; }
   /// Called at the sender, before a message of `length` bytes is announced to the peer: obtains the
   /// permission to read it, where the kernel requires one.
   virtual void expose(uint32_t process, uint64_t peer, size_t length) {

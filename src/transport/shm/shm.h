@@ -67,6 +67,7 @@ class Shm final : public Transport, private MemoryReader, private OwnSleep {
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
   MemoryReader* memory_reader() override { return this; }
+  bool reads_at_once() const override { return true; }
   bool poll() override;
   bool arm() override;
   void disarm() override;
