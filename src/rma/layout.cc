@@ -73,6 +73,14 @@ void Layout::sum_up() {
   }
 }
 
+bool Layout::can_hold(int64_t count, int64_t offset) const {
+  using Wide = __int128;
+  const Wide last = Wide{count} * extent, data = Wide{count} * size;
+  const auto fits = [](Wide n) { return n >= INT64_MIN && n <= INT64_MAX; };
+  return count >= 0 && fits(data) && fits(offset + low + std::min<Wide>(last, 0)) &&
+         fits(offset + high + std::max<Wide>(last, 0));
+}
+
 void set_layout_dropped_handler(void (*handler)(const Layout&)) { g_on_dropped = handler; }
 
 size_t count_cached_layouts() { return cache().size(); }
@@ -109,14 +117,23 @@ bool read_layout(FieldReader* in, Layout* out) {
   out->element = in->get<MPI_Datatype>();
   const auto count = in->get<uint64_t>();
   if (in->failed() || count == 0 || count > in->left() / sizeof(ByteRun)) return false;
+  // Numbers of 62 bits at most: sums and differences of two do not overflow.
+  constexpr int64_t kMost = int64_t{1} << 62;
+  const auto is_bounded = [](int64_t n) { return n >= -kMost && n <= kMost; };
+  if (!is_bounded(out->size) || !is_bounded(out->extent) || !is_bounded(out->low) ||
+      !is_bounded(out->high))
+    return false;
+  int64_t left = out->size;
   out->runs.resize(count);
   for (ByteRun& run : out->runs) {
     run = in->get<ByteRun>();
-    if (run.bytes <= 0 || run.offset < out->low || run.offset > out->high - run.bytes) return false;
+    if (run.bytes <= 0 || run.bytes > left || run.offset < out->low ||
+        run.offset > out->high - run.bytes)
+      return false;
+    left -= run.bytes;
   }
-  const int64_t size = out->size;
   out->sum_up();
-  return size == out->size;
+  return left == 0;
 }
 
 void Cursor::seek(int64_t position) {

@@ -44,7 +44,10 @@ struct Layout {
   /// Computes size and starts.
   void sum_up();
   bool contiguous() const { return runs.size() == 1 && size == extent; }
-  /// How far `count` elements extend, as offsets from the first element's address.
+  /// True where the bytes and the reach of `count` elements at an offset need at most 63 bits.
+  bool can_hold(int64_t count, int64_t offset) const;
+  /// How far `count` elements extend, as offsets from the first element's address. REQUIRES:
+  /// can_hold(count).
   int64_t reach_low(int64_t count) const {
     return low + (extent < 0 && count > 0 ? extent * (count - 1) : 0);
   }

@@ -248,6 +248,7 @@ bool locate(SharedWin* shared, uint32_t from, const RmaHeader& header, TargetPie
   out->owner_base = dynamic ? 0 : static_cast<uint64_t>(own.bases[header.member]);
   out->base = shared->common.base() ? shared->common.base() + out->owner_base
                                     : reinterpret_cast<char*>(out->owner_base);
+  if (!out->layout->can_hold(header.count, header.offset)) return false;
   const int64_t low = header.offset + out->layout->reach_low(header.count);
   const int64_t high = header.offset + out->layout->reach_high(header.count);
   *error_class = MPI_SUCCESS;
