@@ -77,7 +77,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   g_places = calloc(kMillion, sizeof *g_places);
   for (int i = 0; i < kMillion; ++i) g_places[i] = i;
-  MPI_Datatype first = vector(5000);  /* what a library needs for its first type */
+  MPI_Datatype first = vector(5000); /* what a library needs for its first type */
   measure("a vector, of 1,000 different ones", vector, kTypes);
   measure("a structure of three members, of 1,000", structure, kTypes);
   measure("a million blocks, every third double", regular_blocks, 1);

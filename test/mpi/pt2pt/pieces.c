@@ -19,7 +19,7 @@ static long resident_kib(void) {
   return kib;
 }
 
-static int n;  /* of doubles in a message */
+static int n; /* of doubles in a message */
 static double value(int from, int i) { return from * 1e9 + i; }
 
 /* A layout: where element i of n lies, in doubles. */
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
   for (int from = 0; from < 4; ++from)
     for (int to = 0; to < 4; ++to)
       for (int unexpected = 0; unexpected < 2; ++unexpected) {
-        if (n > 8 << 17 && from + to != 1 && from + to != 3) continue;  /* takes long */
+        if (n > 8 << 17 && from + to != 1 && from + to != 3) continue; /* takes long */
         exchange(&layouts[from], &layouts[to], (from + to) % 2 ? 12345 : 0, unexpected);
       }
   for (int i = 1; i < 4; ++i) OK(MPI_Type_free(&layouts[i].type));
