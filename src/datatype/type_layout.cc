@@ -192,6 +192,16 @@ TypePart TypeSource::part(const InnerType& type) const {
 
 // ---- Constructors -------------------------------------------------------------------------------
 
+namespace {
+
+/// A product that wraps around. One that matters has 63 bits (type_bounds.cc); others are the
+/// offsets of blocks without elements.
+int64_t product(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+}  // namespace
+
 /// Blocks of one type, or of one each, at listed places.
 TypePart TypeSource::blocks(const TypeContents& c) const {
   const auto n = static_cast<uint64_t>(c.count(0));
@@ -205,13 +215,14 @@ TypePart TypeSource::blocks(const TypeContents& c) const {
   TypePart one = part(c.types[0]);
   int64_t step = bounds(c.types[0]).extent();
   auto offset = [&](uint64_t i) {
-    return in_elements ? c.count(before + i) * step : c.address(i, before);
+    return in_elements ? product(c.count(before + i), step) : c.address(i, before);
   };
   if (equal) {
+    const TypePart block = make_loop(one, c.count(1), step);
+    if (!block.node) return {};
     std::vector<int64_t> offsets;
     for (uint64_t i = 0; i < n; ++i) offsets.push_back(offset(i));
-    const TypePart block = make_loop(one, c.count(1), step);
-    if (!block.node || block.node->kind != TypeNode::kRun) return make_places(block, offsets);
+    if (block.node->kind != TypeNode::kRun) return make_places(block, offsets);
     std::vector<TypeRun> runs;  // which join where they touch
     for (const int64_t at : offsets) runs.push_back({block.offset + at, block.node->size});
     return make_runs(std::move(runs));
@@ -219,7 +230,7 @@ TypePart TypeSource::blocks(const TypeContents& c) const {
   if (!of_struct && one.node && one.node->kind == TypeNode::kRun && one.node->size == step) {
     std::vector<TypeRun> runs;
     for (uint64_t i = 0; i < n; ++i)
-      runs.push_back({one.offset + offset(i), c.count(1 + i) * step});
+      if (c.count(1 + i) > 0) runs.push_back({one.offset + offset(i), c.count(1 + i) * step});
     return make_runs(std::move(runs));
   }
   std::vector<TypePart> parts;
@@ -252,7 +263,7 @@ TypePart TypeSource::part_of(const TypeContents& c) const {
     case MPI_COMBINER_CONTIGUOUS:
       return make_loop(one, c.count(0), step);
     case MPI_COMBINER_VECTOR:
-      return make_loop(make_loop(one, c.count(1), step), c.count(0), c.count(2) * step);
+      return make_loop(make_loop(one, c.count(1), step), c.count(0), product(c.count(2), step));
     case MPI_COMBINER_HVECTOR:
       return make_loop(make_loop(one, c.count(1), step), c.count(0), c.address(0, 2));
     case MPI_COMBINER_SUBARRAY:

@@ -117,7 +117,14 @@ TEST_F(Constructors, RefuseProductsThatWrapAround) {
   refuses(make_vector(true, k62, 1, k62, large, &out_), MPI_ERR_ARG, "63 bits");
   refuses(make_vector(true, (int64_t{1} << 6) + 1, 1, k62, large, &out_), MPI_ERR_ARG, "63 bits");
   refuses(make_vector(true, 3, 1, k62, large, &out_), MPI_ERR_ARG, "63 bits");
-  // No element, no stride.
+  // No element, no stride and no place.
+  const int64_t none[] = {0, 1}, far[] = {k62, 0};
+  EXPECT_TRUE(make_indexed(true, 2, none, far, large, &out_).ok());
+  EXPECT_EQ(out_.extent(), int64_t{1} << 60);
+  EXPECT_TRUE(make_indexed(true, 2, none, far, int_, &out_).ok());
+  EXPECT_EQ(out_.extent(), 4);
+  EXPECT_TRUE(make_indexed_block(true, 2, 0, far, int_, &out_).ok());
+  EXPECT_EQ(out_.extent(), 0);
   EXPECT_TRUE(make_vector(true, k62, 0, k62, large, &out_).ok());
   EXPECT_EQ(out_.extent(), 0);
   EXPECT_TRUE(make_vector(true, 1, 1, k62, large, &out_).ok());
