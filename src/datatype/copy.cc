@@ -15,6 +15,11 @@
 namespace fgmpi::datatype {
 namespace {
 
+/// An address that is so many bytes from another one, which may be that of MPI_BOTTOM.
+char* moved(const char* address, int64_t by) {
+  return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(by));
+}
+
 /// The two sides of a copy, of which one is a row of packed data. For a row of the layout at offset
 /// `at` whose data begins at byte number `before`: the addresses are layout + at and packed +
 /// before.
@@ -25,15 +30,15 @@ struct Sides {
   void copy(int64_t at, int64_t before, int64_t bytes, int64_t stride, int64_t packed_stride,
             int64_t count) const {
     if (kPacks)
-      copy_rows(packed + before, packed_stride, layout + at, stride, bytes, count);
+      copy_rows(packed + before, packed_stride, moved(layout, at), stride, bytes, count);
     else
-      copy_rows(layout + at, stride, packed + before, packed_stride, bytes, count);
+      copy_rows(moved(layout, at), stride, packed + before, packed_stride, bytes, count);
   }
   void copy_one(int64_t at, int64_t before, int64_t bytes) const {
     if (kPacks)
-      copy_row(packed + before, layout + at, bytes);
+      copy_row(packed + before, moved(layout, at), bytes);
     else
-      copy_row(layout + at, packed + before, bytes);
+      copy_row(moved(layout, at), packed + before, bytes);
   }
 };
 
@@ -42,9 +47,11 @@ struct SameLayout {
   char* to;
   const char* from;
   void copy(int64_t at, int64_t, int64_t bytes, int64_t stride, int64_t, int64_t count) const {
-    copy_rows(to + at, stride, from + at, stride, bytes, count);
+    copy_rows(moved(to, at), stride, moved(from, at), stride, bytes, count);
   }
-  void copy_one(int64_t at, int64_t, int64_t bytes) const { copy_row(to + at, from + at, bytes); }
+  void copy_one(int64_t at, int64_t, int64_t bytes) const {
+    copy_row(moved(to, at), moved(from, at), bytes);
+  }
 };
 
 /// Rows of a body that is repeated: few, so that each is copied for many rounds at a time.
@@ -216,7 +223,7 @@ void copy_part(char* layout, const Type& type, int64_t position, int64_t bytes, 
   if (bytes <= 0) return;
   const int64_t size = type.size();
   if (type.contiguous()) {
-    char* in_memory = layout + type.true_lb() + position;
+    char* in_memory = moved(layout, type.true_lb() + position);
     std::memcpy(kPacks ? packed : in_memory, kPacks ? in_memory : packed,
                 static_cast<size_t>(bytes));
     return;
@@ -224,7 +231,7 @@ void copy_part(char* layout, const Type& type, int64_t position, int64_t bytes, 
   const TypeTree& tree = type.tree();
   if (position % size == 0 && bytes >= size) {  // whole elements first
     const int64_t count = bytes / size;
-    copy_elements(tree, count, Sides<kPacks>{layout + position / size * tree.extent, packed});
+    copy_elements(tree, count, Sides<kPacks>{moved(layout, position / size * tree.extent), packed});
     packed += count * size;
     position += count * size;
     bytes -= count * size;
@@ -277,7 +284,7 @@ void copy_across_layouts(const char* from, const TypeTree& from_tree, char* to,
     const int64_t in_a = a.bytes == length ? a.count : a.bytes / length,
                   in_b = b.bytes == length ? b.count : b.bytes / length;
     const int64_t count = std::min(in_a, in_b);
-    copy_rows(to + b.offset, b.bytes == length ? b.stride : length, from + a.offset,
+    copy_rows(moved(to, b.offset), b.bytes == length ? b.stride : length, moved(from, a.offset),
               a.bytes == length ? a.stride : length, length, count);
     source.skip(length, count);
     target.skip(length, count);
@@ -309,9 +316,9 @@ Status copy(const void* from, int64_t from_count, const Type& from_type, void* t
   const int64_t room = std::max<int64_t>(to_count, 0) * to_type.size();
   const int64_t bytes = std::min(sent, room);
   if (from_type.contiguous()) {
-    unpack(address(from) + from_type.true_lb(), bytes, to, to_count, to_type);
+    unpack(moved(address(from), from_type.true_lb()), bytes, to, to_count, to_type);
   } else if (to_type.contiguous()) {
-    pack_part(from, from_type, 0, bytes, address(to) + to_type.true_lb());
+    pack_part(from, from_type, 0, bytes, moved(address(to), to_type.true_lb()));
   } else if (bytes > 0) {
     if (from_type == to_type && bytes % from_type.size() == 0)
       copy_elements(from_type.tree(), bytes / from_type.size(),
