@@ -3,6 +3,7 @@
 #ifndef FGMPI_TEST_OPERATIONS_H
 #define FGMPI_TEST_OPERATIONS_H
 
+#include <float.h>
 #include <mpi.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,9 +43,11 @@ struct IsComplex : std::false_type {};
 template <class T>
 struct IsComplex<std::complex<T>> : std::true_type {};
 
-/// Bytes of a type's value: ten of the sixteen of a long double.
+/// Bytes of a type's value: ten of the sixteen of x86's long double.
+constexpr size_t kLongDouble = sizeof(long double);
+constexpr size_t kLongDoubleValue = LDBL_MANT_DIG == 64 ? 10 : kLongDouble;
 template <class T>
-constexpr size_t kValueBytes = std::is_same_v<T, long double> ? 10 : sizeof(T);
+constexpr size_t kValueBytes = std::is_same_v<T, long double> ? kLongDoubleValue : sizeof(T);
 
 /// Writes the value, but nothing else.
 template <class T>
@@ -106,8 +109,9 @@ void forget_padding(unsigned char* image, size_t stride, int count) {
   if constexpr (kPair || std::is_same_v<T, long double> ||
                 std::is_same_v<T, std::complex<long double>>) {
     for (size_t e = 0; e < static_cast<size_t>(count); ++e)
-      for (size_t part = 0; part < (kPair ? 1 : sizeof(T) / 16); ++part)
-        memset(image + e * stride + part * 16 + 10, 0, 6);
+      for (size_t part = 0; part < (kPair ? 1 : sizeof(T) / kLongDouble); ++part)
+        memset(image + e * stride + part * kLongDouble + kLongDoubleValue, 0,
+               kLongDouble - kLongDoubleValue);
   }
 }
 
