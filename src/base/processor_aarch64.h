@@ -72,6 +72,7 @@ constexpr int popcount(uint64_t word) { return __builtin_popcountll(word); }
 /// Before functions that are compiled for wider vector registers (base/registers.h).
 #define FGMPI_FOR_AVX2
 #define FGMPI_FOR_AVX512
+#define FGMPI_FOR_EACH_WIDTH
 inline constexpr bool kHasWiderRegisters = false;
 /// Which of them this processor has.
 constexpr bool has_avx2() { return false; }

@@ -81,6 +81,8 @@ inline int popcount(uint64_t word) {
 /// Before functions that are compiled for wider vector registers (base/registers.h).
 #define FGMPI_FOR_AVX2 __attribute__((target("avx2")))
 #define FGMPI_FOR_AVX512 __attribute__((target("avx512f,avx512dq")))
+/// Before a function that the compiler makes for each width; the linker chooses one at the start.
+#define FGMPI_FOR_EACH_WIDTH __attribute__((target_clones("avx512f", "avx2", "default")))
 inline constexpr bool kHasWiderRegisters = true;
 /// Which of them this processor has.
 bool has_avx2();

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "base/processor.h"
 #include "check/call.h"
 #include "check/memory/accesses.h"
 
@@ -58,8 +59,8 @@ bool overlap(const Region& a, const Region& b) {
 #endif
 
 /// A checksum that the compiler vectorises: 16 lanes, each a rotating sum.
-[[gnu::target_clones("avx512f", "avx2", "default")]] FGMPI_VECTORISED uint64_t
-sum_of_bytes(const char* at, size_t bytes, uint64_t seed) {
+FGMPI_FOR_EACH_WIDTH FGMPI_VECTORISED uint64_t sum_of_bytes(const char* at, size_t bytes,
+                                                            uint64_t seed) {
   constexpr size_t kLanes = 16, kStep = kLanes * sizeof(uint32_t);
   uint32_t lanes[kLanes] = {};
   size_t i = 0;
