@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "../setting.h"
@@ -24,14 +25,15 @@ TEST(FindLibrary, FindsTheInstalledHost) {
 }
 
 TEST(FindLibrary, RefusesWhatIsNotALibrary) {
+  // Here the library's own code is in the program.
+  const std::string values[] = {"/nowhere/libmpich.so.12", "libmpich.so.12", "/tmp",
+                                std::filesystem::read_symlink("/proc/self/exe")};
   std::string path;
-  for (const char* value :
-       {"/nowhere/libmpich.so.12", "libmpich.so.12", "/tmp", "/proc/self/exe"}) {
-    Variable variable("FGMPI_HOST_MPI", value);
+  for (const std::string& value : values) {
+    Variable variable("FGMPI_HOST_MPI", value.c_str());
     Status status = find_library(&path);
     EXPECT_FALSE(status.ok()) << value;
-    EXPECT_NE(status.what().find(std::string("FGMPI_HOST_MPI=") + value), std::string::npos)
-        << status.what();
+    EXPECT_NE(status.what().find("FGMPI_HOST_MPI=" + value), std::string::npos) << status.what();
   }
 }
 
