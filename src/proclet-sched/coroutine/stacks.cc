@@ -66,7 +66,10 @@ void StackRegion::release() {
 }
 
 void StackRegion::choose_guard(uint32_t count) {
-  if (count == 0 || madvise(base_, guard_bytes_, kMadvGuardInstall) == 0) {
+  // An emulator of processes (qemu) accepts any advice, and does nothing.
+  constexpr int kNoAdvice = -1;
+  const bool kernel_decides = madvise(base_, guard_bytes_, kNoAdvice) != 0;
+  if (count == 0 || (kernel_decides && madvise(base_, guard_bytes_, kMadvGuardInstall) == 0)) {
     guard_ = StackGuard::kGuardPages;
     return;
   }
