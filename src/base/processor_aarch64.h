@@ -59,6 +59,9 @@ inline constexpr size_t kJumpBytes = 16;
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined x30"); }
 
+/// Code of -fstack-clash-protection touches a new frame at least once in so many bytes.
+inline constexpr size_t kFrameStep = 64 << 10;
+
 // ---- Bits of words ------------------------------------------------------------------------------
 
 /// Has the processor deposit_bits()? Without, deposit_bits() must not be called.

@@ -51,6 +51,9 @@ inline constexpr size_t kJumpBytes = 14;
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined rip"); }
 
+/// Code of -fstack-clash-protection touches a new frame at least once in so many bytes.
+inline constexpr size_t kFrameStep = 4 << 10;
+
 // ---- Bits of words ------------------------------------------------------------------------------
 // The library is built for the base instruction set and asks the processor once; the test of the
 // flag is a predicted branch, far cheaper than a call through a table.

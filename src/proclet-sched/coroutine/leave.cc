@@ -50,8 +50,8 @@ struct Leave : Completion {
 
 /// Gives `p` a new stack, on which it runs `entry`.
 void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)) {
-  mprotect(low, page_bytes(), PROT_NONE);
-  p->stack_low = low + page_bytes();
+  mprotect(low, guard_bytes(), PROT_NONE);
+  p->stack_low = low + guard_bytes();
   p->stack_size = size;
   p->context = ctx::make_fcontext(p->stack_low + size, size, entry);
 }
@@ -62,7 +62,7 @@ void leave(void* data) {
   Proclet* rank = request->rank;
   while (rank->state == ProcletState::kRunning) sleep_for(kEndCheckInterval);
   if (rank->state == ProcletState::kFinished || end_of(rank) || is_end(rank)) return;
-  const size_t guard = page_bytes(), remainder = page_up(kRemainder);
+  const size_t guard = guard_bytes(), remainder = page_up(kRemainder);
   void* stacks = mmap(nullptr, remainder + kEndStack + 2 * guard, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   auto* end = new (std::nothrow) Proclet(*rank);

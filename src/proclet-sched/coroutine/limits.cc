@@ -116,7 +116,7 @@ int64_t memory_left() {
 }
 
 uint32_t ranks_that_fit(uint64_t room, uint64_t each, uint32_t count, size_t stack_size) {
-  const uint64_t slot = page_up(stack_size ? stack_size : kLeastStack) + page_bytes();
+  const uint64_t slot = page_up(stack_size ? stack_size : kLeastStack) + guard_bytes();
   return static_cast<uint32_t>(std::clamp<uint64_t>(room / (slot + each), 1, count));
 }
 

@@ -202,7 +202,7 @@ size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory
   if (count <= kLargeStacks) size = std::clamp(main_thread_stack_size(), kMedium, kUnlimitedStack);
 #endif
   auto fits = [&] {
-    return address_space / 2 / count >= size + page_bytes() &&
+    return address_space / 2 / count >= size + guard_bytes() &&
            (memory < 0 || count * page_tables(size) <= static_cast<uint64_t>(memory) / 20);
   };
   while (size > kLeastStack && !fits()) size = std::max(size / 2, kLeastStack);

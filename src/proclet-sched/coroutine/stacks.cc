@@ -36,7 +36,7 @@ bool wants_executable_stacks() {
 
 Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
   release();
-  guard_bytes_ = page_bytes();
+  guard_bytes_ = guard_bytes();
   slot_size_ = page_up(stack_size) + guard_bytes_;
   uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
   void* base = MAP_FAILED;

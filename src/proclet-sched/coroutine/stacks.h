@@ -1,7 +1,7 @@
 // Stacks: one reserved region of equal slots, each with a guard below its stack.
 //
 //   slot 0                      slot 1
-//   | guard | <- stack grows    | guard | ...         guard: one page; stack: whole pages
+//   | guard | <- stack grows    | guard | ...         both: whole pages
 //   ^ base                      ^ base + slot_size
 //
 // Only touched pages cost memory. A guard costs no mapping where the kernel has MADV_GUARD_INSTALL
@@ -17,9 +17,13 @@
 #include <cstdint>
 
 #include "base/page.h"
+#include "base/processor.h"
 #include "base/status.h"
 
 namespace fgmpi::sched {
+
+/// Bytes of the guard below a stack: a large frame cannot jump over it.
+inline size_t guard_bytes() { return page_up(processor::kFrameStep); }
 
 enum class StackGuard : uint8_t { kGuardPages, kMprotect, kCanary };
 
@@ -63,7 +67,7 @@ class StackRegion {
   void choose_guard(uint32_t count);
   char* base_ = nullptr;
   size_t slot_size_ = 0;
-  size_t guard_bytes_ = 0;  ///< a page
+  size_t guard_bytes_ = 0;
   uint32_t count_ = 0;
   uint32_t canary_from_ = 0;  ///< slots from here on have canaries
   StackGuard guard_ = StackGuard::kGuardPages;

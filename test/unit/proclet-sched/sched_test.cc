@@ -19,6 +19,7 @@
 
 #include "../setting.h"
 #include "base/page.h"
+#include "base/processor.h"
 #include "proclet-sched/coroutine/stacks.h"
 
 namespace fgmpi::sched {
@@ -628,8 +629,10 @@ TEST(Stacks, OverflowHitsTheGuard) {
     EXPECT_FALSE(in_guard);
   });
   if (strcmp(guard_kind(), "canary") == 0) GTEST_SKIP() << "no guard pages here";
-  EXPECT_DEATH(run_ranks(2, [] { *static_cast<volatile char*>(current()->stack_low - 1) = 1; }),
-               "");
+  for (const size_t below : {size_t{1}, processor::kFrameStep}) {
+    auto overflow = [&] { *static_cast<volatile char*>(current()->stack_low - below) = 1; };
+    EXPECT_DEATH(run_ranks(2, overflow), "") << below;
+  }
 }
 
 TEST(Stacks, ARegionOfEachGuardKind) {
@@ -673,7 +676,7 @@ TEST(Stacks, SizeFollowsRanksAddressSpaceAndMemory) {
   EXPECT_EQ(default_stack_size(65537, kAll, -1), kMib / 4);
   EXPECT_EQ(default_stack_size(1000000, kAll, -1), kMib / 4);
   // 5,000 ranks of 1 MiB and a guard each may need half of the address space.
-  const uint64_t space = 2 * 5000 * (kMib + page_bytes());
+  const uint64_t space = 2 * 5000 * (kMib + guard_bytes());
   EXPECT_EQ(default_stack_size(5000, space, -1), kMib);
   EXPECT_EQ(default_stack_size(5000, space - 1, -1), kMib / 2);
   EXPECT_EQ(default_stack_size(5000, 100 * kMib, -1), kLeastStack);
@@ -713,12 +716,12 @@ TEST(Limits, AsManyRanksFitAsIsSaid) {
   for (uint64_t each : {0, 5000, 100000})
     for (uint64_t mib : {100, 300, 1000, 20000}) {
       uint32_t fit = ranks_that_fit(mib << 20, each, 1000000, 0);
-      const uint64_t slot = page_up(kLeastStack) + page_bytes();
+      const uint64_t slot = page_up(kLeastStack) + guard_bytes();
       EXPECT_LE(fit * (slot + each), mib << 20) << mib << " MiB";
       EXPECT_GT((fit + 1) * (slot + each), mib << 20) << mib << " MiB";
     }
   const size_t each = page_bytes(), stack = 14 * each;
-  EXPECT_EQ(ranks_that_fit(1000 * 16 * each, each, 5000, stack), 1000u);
+  EXPECT_EQ(ranks_that_fit(1000 * (stack + guard_bytes() + each), each, 5000, stack), 1000u);
   EXPECT_GT(memory_left(), 0);
 }
 
