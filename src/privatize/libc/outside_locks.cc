@@ -72,8 +72,9 @@ int semop_of_rank(int set, sembuf* operations, size_t count, const timespec* tim
                         EAGAIN, [&] { return g_semtimedop(set, attempt.get(), count, nullptr); });
 }
 
-/// A time of CLOCK_REALTIME in the past: calls on queues with this time limit return at once.
-constexpr timespec kOver{0, 0};
+/// A time of CLOCK_REALTIME in the past: calls on queues with this time limit return at once. It is
+/// no constant, since an emulator of processes (qemu) writes it back.
+timespec g_over{0, 0};
 
 /// A call on a queue of messages, which is a descriptor to wait for. `attempt` fails with ETIMEDOUT
 /// where the call would wait. May switch.
@@ -173,7 +174,7 @@ FGMPI_INTERPOSE ssize_t mq_timedreceive(mqd_t queue, char* to, size_t size, unsi
       "mq_timedreceive");
   if (!is_valid_limit(until) || !FGMPI_OTHERS_RUN) return real(queue, to, size, priority, until);
   return use_queue("mq_receive", queue, POLLIN, limit_of_queue(until),
-                   [&] { return real(queue, to, size, priority, &kOver); });
+                   [&] { return real(queue, to, size, priority, &g_over); });
 }
 
 FGMPI_INTERPOSE ssize_t mq_receive(mqd_t queue, char* to, size_t size, unsigned* priority) {
@@ -182,7 +183,7 @@ FGMPI_INTERPOSE ssize_t mq_receive(mqd_t queue, char* to, size_t size, unsigned*
       "mq_timedreceive");
   if (!FGMPI_OTHERS_RUN) return real(queue, to, size, priority);
   return use_queue("mq_receive", queue, POLLIN, kNever,
-                   [&] { return timed(queue, to, size, priority, &kOver); });
+                   [&] { return timed(queue, to, size, priority, &g_over); });
 }
 
 FGMPI_INTERPOSE int mq_timedsend(mqd_t queue, const char* bytes, size_t size, unsigned priority,
@@ -191,7 +192,7 @@ FGMPI_INTERPOSE int mq_timedsend(mqd_t queue, const char* bytes, size_t size, un
       "mq_timedsend");
   if (!is_valid_limit(until) || !FGMPI_OTHERS_RUN) return real(queue, bytes, size, priority, until);
   return use_queue("mq_send", queue, POLLOUT, limit_of_queue(until),
-                   [&] { return real(queue, bytes, size, priority, &kOver); });
+                   [&] { return real(queue, bytes, size, priority, &g_over); });
 }
 
 FGMPI_INTERPOSE int mq_send(mqd_t queue, const char* bytes, size_t size, unsigned priority) {
@@ -200,5 +201,5 @@ FGMPI_INTERPOSE int mq_send(mqd_t queue, const char* bytes, size_t size, unsigne
       "mq_timedsend");
   if (!FGMPI_OTHERS_RUN) return real(queue, bytes, size, priority);
   return use_queue("mq_send", queue, POLLOUT, kNever,
-                   [&] { return timed(queue, bytes, size, priority, &kOver); });
+                   [&] { return timed(queue, bytes, size, priority, &g_over); });
 }
