@@ -59,6 +59,22 @@ inline constexpr size_t kJumpBytes = 16;
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined x30"); }
 
+/// How floating-point numbers are rounded, and which exceptions they raise. Boost.Context does not
+/// keep it across a switch of stacks.
+struct FloatMode {
+  uint64_t control;
+};
+inline FloatMode float_mode() {
+  FloatMode mode;
+  asm volatile("mrs %0, fpcr" : "=r"(mode.control));
+  return mode;
+}
+/// Writes the register only where it has to change: that takes tens of cycles.
+inline void set_float_mode(FloatMode mode) {
+  if (__builtin_expect(float_mode().control != mode.control, 0))
+    asm volatile("msr fpcr, %0" ::"r"(mode.control));
+}
+
 /// Code of -fstack-clash-protection touches a new frame at least once in so many bytes.
 inline constexpr size_t kFrameStep = 64 << 10;
 

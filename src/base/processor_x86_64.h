@@ -51,6 +51,12 @@ inline constexpr size_t kJumpBytes = 14;
 /// Makes unwinders stop at the function that begins with it: nobody has called that function.
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined rip"); }
 
+/// What a switch of stacks has to keep of how floating-point numbers are rounded, and which
+/// exceptions they raise: nothing, since Boost.Context keeps it here.
+struct FloatMode {};
+constexpr FloatMode float_mode() { return {}; }
+constexpr void set_float_mode(FloatMode) {}
+
 /// Code of -fstack-clash-protection touches a new frame at least once in so many bytes.
 inline constexpr size_t kFrameStep = 4 << 10;
 

@@ -72,6 +72,14 @@ inline void swap_runtime(Proclet* from, Proclet* to) {
   *cells.errno_cell = to->saved_errno;
 }
 
+/// Jumps to another stack; returns when something jumps back.
+inline ctx::transfer_t jump(ctx::fcontext_t to, void* data) {
+  const processor::FloatMode mode = processor::float_mode();
+  const ctx::transfer_t back = ctx::jump_fcontext(to, data);
+  processor::set_float_mode(mode);
+  return back;
+}
+
 /// Ends every jump on the other stack: stores the leaver's context where it asked for.
 inline void arrived(ctx::transfer_t t) { *static_cast<void**>(t.data) = t.fctx; }
 
@@ -85,7 +93,7 @@ inline void jump_between(Proclet* from, Proclet* to) {
   swap_runtime(from, to);
   resume_target(to);
   annotate::leave(&from->fake_stack, to->stack_low, to->stack_size);
-  arrived(ctx::jump_fcontext(to->context, &from->context));
+  arrived(jump(to->context, &from->context));
   annotate::arrive(from->fake_stack, nullptr, nullptr);
 }
 
@@ -93,14 +101,14 @@ inline void jump_between(Proclet* from, Proclet* to) {
 inline void jump_to_host(Proclet* from, bool abandoned = false) {
   annotate::leave(abandoned ? nullptr : &from->fake_stack, g_scheduler.host_low,
                   g_scheduler.host_size);
-  arrived(ctx::jump_fcontext(g_scheduler.host_context, &from->context));
+  arrived(jump(g_scheduler.host_context, &from->context));
   annotate::arrive(from->fake_stack, nullptr, nullptr);
 }
 
 /// Jumps from the host stack to a proclet; returns when a proclet jumps back.
 inline void jump_from_host(Proclet* to) {
   annotate::leave(&g_scheduler.host_fake_stack, to->stack_low, to->stack_size);
-  arrived(ctx::jump_fcontext(to->context, &g_scheduler.host_context));
+  arrived(jump(to->context, &g_scheduler.host_context));
   annotate::arrive(g_scheduler.host_fake_stack, nullptr, nullptr);
 }
 

@@ -1,5 +1,6 @@
-/* What the C library keeps once per process and programs use as theirs: rand, drand48, strtok,
- * getopt. */
+/* What the C library or the processor keeps once per process and programs use as theirs: rand,
+ * drand48, strtok, getopt, how numbers are rounded. */
+#include <fenv.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,6 +65,18 @@ static void check_getopt(void) {
   CHECK(seen == 4 && optind == 4 && strcmp(arguments[optind], "rest") == 0);
 }
 
+static void check_rounding(int rank) {
+  static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+  const int mine = modes[rank % 4];
+  int i;
+  CHECK(fesetround(mine) == 0);
+  for (i = 0; i < 3; ++i) {
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    CHECK(fegetround() == mine);
+  }
+  CHECK(fesetround(FE_TONEAREST) == 0);
+}
+
 int main(int argc, char** argv) {
   int rank;
   OK(MPI_Init(&argc, &argv));
@@ -72,5 +85,6 @@ int main(int argc, char** argv) {
   check_states(rank);
   check_strtok(rank);
   check_getopt();
+  check_rounding(rank);
   return finish();
 }
