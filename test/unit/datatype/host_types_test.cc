@@ -103,8 +103,8 @@ TEST_F(TypesWithHost, ArePackedAsByTheHost) {
     int64_t low = 0, high = 0;
     for (int64_t e = 0; e < elements; ++e)
       for (int64_t b : bytes) {
-        low = std::min(low, e * extent + b);
-        high = std::max(high, e * extent + b + 1);
+        low = std::min<int64_t>(low, e * extent + b);
+        high = std::max<int64_t>(high, e * extent + b + 1);
       }
     std::vector<char> memory(static_cast<size_t>(high - low) + 1);
     for (char& byte : memory) byte = static_cast<char>(random->pick(0, 255));
