@@ -9,7 +9,7 @@ rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 
 # Built with the host's own mpicc: position-independent, lazily bound, copies of stdout, environ and optarg.
 mpicc.mpich -O1 -I"$source/.." "$source/globals_c.c" -o host_globals || fail "mpicc.mpich"
-mpicc.mpich -O1 -I"$source/.." "$source/libc_state.c" -o host_state || fail "mpicc.mpich"
+mpicc.mpich -O1 -I"$source/.." "$source/libc_state.c" -o host_state -lm || fail "mpicc.mpich"
 for program in host_globals host_state; do
   LD_LIBRARY_PATH=$library timeout 100 "$bin/mpiexec" -n 2 -nfg 20 "./$program" >out 2>&1 || fail "$program: status $?"
   grep -q 'No Errors' out || fail "$program: did not end well"
