@@ -54,8 +54,8 @@ static void barriers(MPI_Comm comm) {
   OK(MPI_Barrier(comm));
 }
 
-/* A message that must be held before it is unpacked. */
-static void staging(MPI_Comm comm, int from, int to) {
+/* A message of 64 MiB with gaps, which is laid out in pieces: 8 MiB are enough. */
+static void pieces(MPI_Comm comm, int from, int to) {
   enum { kBlocks = 8 << 20 };
   int rank, code;
   MPI_Datatype gaps;
@@ -71,16 +71,14 @@ static void staging(MPI_Comm comm, int from, int to) {
     limit_to(8 << 20);
     code = MPI_Recv(room, 1, gaps, from, 2, comm, &status);
     unlimit();
-    CHECK(class_of(code) == MPI_ERR_NO_MEM);
-    CHECK(status.MPI_SOURCE == from && status.MPI_TAG == 2);
-    OK(MPI_Recv(room, 1, gaps, from, 3, comm, &status));
-    CHECK(room[2] == 1 && room[2 * kBlocks - 2] == kBlocks - 1);
+    CHECK(code == MPI_SUCCESS && status.MPI_SOURCE == from && status.MPI_TAG == 2);
+    CHECK(room[2] == 1 && room[3] == 0 && room[2 * kBlocks - 2] == kBlocks - 1);
     OK(MPI_Type_free(&gaps));
     free(room);
   } else if (rank == from) {
     double* data = malloc(kBlocks * sizeof(double));
     for (int i = 0; i < kBlocks; i++) data[i] = i;
-    for (int tag = 1; tag <= 3; tag++) OK(MPI_Send(data, kBlocks, MPI_DOUBLE, to, tag, comm));
+    for (int tag = 1; tag <= 2; tag++) OK(MPI_Send(data, kBlocks, MPI_DOUBLE, to, tag, comm));
     free(data);
   }
   OK(MPI_Barrier(comm));
@@ -98,7 +96,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair));
   OK(MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN));
   if (argc > 1 && !strcmp(argv[1], "barriers")) barriers(pair);
-  if (argc > 1 && !strcmp(argv[1], "staging")) staging(MPI_COMM_WORLD, 0, size - 1);
+  if (argc > 1 && !strcmp(argv[1], "pieces")) pieces(MPI_COMM_WORLD, 0, size - 1);
   OK(MPI_Comm_free(&pair));
   return finish();
 }

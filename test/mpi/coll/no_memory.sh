@@ -29,7 +29,7 @@ if ! "$bin/fgmpi-info" | grep -q 'forced switches'; then
   expect_good "helpers" "$bin/mpiexec" -n 1 -nfg 2 "$prog" barriers
   expect_good "helpers, two processes" "$bin/mpiexec" -n 2 -nfg 2 "$prog" barriers
 fi
-expect_good "staging" "$bin/mpiexec" -n 2 -nfg 1 "$prog" staging
-expect_good "staging, more ranks" "$bin/mpiexec" -n 2 -nfg 3 "$prog" staging
-FGMPI_TRANSPORT=ofi expect_good "staging, over a network" "$bin/mpiexec" -n 2 -nfg 1 "$prog" staging
+expect_good "pieces" "$bin/mpiexec" -n 2 -nfg 1 "$prog" pieces
+expect_good "pieces, more ranks" "$bin/mpiexec" -n 2 -nfg 3 "$prog" pieces
+FGMPI_TRANSPORT=ofi expect_good "pieces, over a network" "$bin/mpiexec" -n 2 -nfg 1 "$prog" pieces
 exit $((failed > 0))
