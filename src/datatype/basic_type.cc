@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<BasicType, 256> table() {
   std::array<BasicType, 256> types{};
 #define FGMPI_BASIC_TYPE(name, kind, ctype) \
-  types[host::builtin_number(name)] = {#name, name, BasicKind::kind};
+  types[host::builtin_number(name)] = {#name, name, BasicKind::kind, alignof(ctype)};
 #include "datatype/basic_types.def"
 #undef FGMPI_BASIC_TYPE
   types[host::builtin_number(MPI_LB)] = {"MPI_LB", MPI_LB, BasicKind::kOpaque};

@@ -33,6 +33,7 @@ struct BasicType {
   const char* name = nullptr;
   MPI_Datatype handle = MPI_DATATYPE_NULL;
   BasicKind kind = BasicKind::kOpaque;
+  int alignment = 1;  ///< in C or Fortran
 };
 
 /// The predefined type with this handle, MPI_FLOAT_INT and its like included; nullptr for any

@@ -11,9 +11,9 @@ namespace {
 
 using NumberVector = std::vector<int64_t>;
 
-/// Finds or makes the object of the contents.
+/// Finds or makes the object of the contents. `values`: as DerivedType says.
 Status make(int combiner, NumberList integers, NumberList addresses, NumberList counts,
-            std::vector<InnerType> types, Type* out) {
+            std::vector<InnerType> types, Type* out, MPI_Datatype values = MPI_DATATYPE_NULL) {
   TypeContents contents;
   contents.combiner = combiner;
   contents.integers = std::move(integers);
@@ -21,10 +21,15 @@ Status make(int combiner, NumberList integers, NumberList addresses, NumberList 
   contents.counts = std::move(counts);
   contents.types = std::move(types);
   DerivedType* made;
-  FGMPI_TRY(find_or_make(std::move(contents), &made));
+  FGMPI_TRY(find_or_make(std::move(contents), values, &made));
   *out = Type(MPI_DATATYPE_NULL, made);
   release(made);
   return {};
+}
+/// Makes a type whose arguments are counts alone.
+Status make_of_counts(bool large, int combiner, NumberList numbers, const Type& old, Type* out) {
+  return large ? make(combiner, {}, {}, std::move(numbers), {old.inner()}, out)
+               : make(combiner, std::move(numbers), {}, {}, {old.inner()}, out);
 }
 
 std::vector<InnerType> only(const Type& type) { return {type.inner()}; }
@@ -67,17 +72,13 @@ Status make_listed(bool large, int combiner, bool in_bytes, NumberVector numbers
 }  // namespace
 
 Status make_contiguous(bool large, int64_t count, const Type& old, Type* out) {
-  NumberList numbers{count};
-  return large ? make(MPI_COMBINER_CONTIGUOUS, {}, {}, std::move(numbers), only(old), out)
-               : make(MPI_COMBINER_CONTIGUOUS, std::move(numbers), {}, {}, only(old), out);
+  return make_of_counts(large, MPI_COMBINER_CONTIGUOUS, {count}, old, out);
 }
 
 Status make_vector(bool large, int64_t count, int64_t length, int64_t stride, const Type& old,
                    Type* out) {
   if (length < 0) return negative("blocklength", length);
-  NumberList numbers{count, length, stride};
-  return large ? make(MPI_COMBINER_VECTOR, {}, {}, std::move(numbers), only(old), out)
-               : make(MPI_COMBINER_VECTOR, std::move(numbers), {}, {}, only(old), out);
+  return make_of_counts(large, MPI_COMBINER_VECTOR, {count, length, stride}, old, out);
 }
 
 Status make_hvector(bool large, int64_t count, int64_t length, int64_t stride, const Type& old,
@@ -255,17 +256,6 @@ constexpr F90Kind kComplexes[] = {{6, 37, MPI_COMPLEX8}, {15, 307, MPI_COMPLEX16
 constexpr F90Kind kIntegers[] = {
     {0, 2, MPI_INTEGER1}, {0, 4, MPI_INTEGER2}, {0, 9, MPI_INTEGER4}, {0, 18, MPI_INTEGER8}};
 
-Status make_f90(int combiner, NumberList integers, MPI_Datatype values, Type* out) {
-  TypeContents contents;
-  contents.combiner = combiner;
-  contents.integers = std::move(integers);
-  DerivedType* made;
-  FGMPI_TRY(find_or_make(std::move(contents), values, &made));
-  *out = Type(MPI_DATATYPE_NULL, made);
-  release(made);
-  return {};
-}
-
 template <size_t n>
 Status make_floating(int combiner, const F90Kind (&kinds)[n], int precision, int range, Type* out) {
   if (precision == MPI_UNDEFINED && range == MPI_UNDEFINED)
@@ -273,7 +263,7 @@ Status make_floating(int combiner, const F90Kind (&kinds)[n], int precision, int
   for (const F90Kind& kind : kinds)
     if ((precision == MPI_UNDEFINED || precision <= kind.precision) &&
         (range == MPI_UNDEFINED || range <= kind.range))
-      return make_f90(combiner, {precision, range}, kind.type, out);
+      return make(combiner, {precision, range}, {}, {}, {}, out, kind.type);
   return error(MPI_ERR_ARG, "p is %d and r is %d; allowed are at most %d and %d", precision, range,
                kinds[n - 1].precision, kinds[n - 1].range);
 }
@@ -288,7 +278,8 @@ Status make_f90_complex(int precision, int range, Type* out) {
 }
 Status make_f90_integer(int range, Type* out) {
   for (const F90Kind& kind : kIntegers)
-    if (range <= kind.range) return make_f90(MPI_COMBINER_F90_INTEGER, {range}, kind.type, out);
+    if (range <= kind.range)
+      return make(MPI_COMBINER_F90_INTEGER, {range}, {}, {}, {}, out, kind.type);
   return error(MPI_ERR_ARG, "r is %d; allowed is at most %d", range, kIntegers[3].range);
 }
 

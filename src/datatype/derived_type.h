@@ -112,12 +112,10 @@ struct DerivedType {
   bool validate(std::string* reason) const;
 };
 
-/// Finds the object with these contents or makes it; *out gets a reference. Errors: MPI_ERR_ARG
-/// when a bound, or the bytes of an element, need more than 63 bits.
+/// Finds the object with these contents or makes it; *out gets a reference. `values`: as in
+/// DerivedType. Errors: MPI_ERR_ARG when a bound, or the bytes of an element, need more than 63
+/// bits.
 Status find_or_make(TypeContents contents, MPI_Datatype values, DerivedType** out);
-inline Status find_or_make(TypeContents contents, DerivedType** out) {
-  return find_or_make(std::move(contents), MPI_DATATYPE_NULL, out);
-}
 inline void hold(DerivedType* type) { ++type->references; }
 void release(DerivedType* type);
 

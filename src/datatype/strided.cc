@@ -5,26 +5,32 @@
 namespace fgmpi::datatype {
 namespace {
 
-/// Rows of a length that the compiler knows: loads and stores without calls.
-template <size_t kBytes>
-void copy_fixed(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
+/// The loop over the rows: copy(to, from) copies one.
+template <class Copy>
+void for_each_row(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count,
+                  Copy copy) {
 #pragma GCC unroll 4
   for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to, from, kBytes);
+    copy(to, from);
     to += to_stride;
     from += from_stride;
   }
+}
+
+/// Rows of a length that the compiler knows: loads and stores without calls.
+template <size_t kBytes>
+void copy_fixed(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t count) {
+  for_each_row(to, to_stride, from, from_stride, count,
+               [](char* t, const char* f) { std::memcpy(t, f, kBytes); });
 }
 
 /// Rows of kPart to 2 * kPart bytes.
 template <size_t kPart>
 void copy_by_two(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t bytes,
                  int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    detail::copy_ends<kPart>(to, from, static_cast<size_t>(bytes));
-    to += to_stride;
-    from += from_stride;
-  }
+  for_each_row(to, to_stride, from, from_stride, count, [bytes](char* t, const char* f) {
+    detail::copy_ends<kPart>(t, f, static_cast<size_t>(bytes));
+  });
 }
 
 }  // namespace
@@ -66,11 +72,8 @@ void copy_rows(char* to, int64_t to_stride, const char* from, int64_t from_strid
     return copy_by_two<16>(to, to_stride, from, from_stride, bytes, count);
   if (bytes > 32 && bytes < 64)
     return copy_by_two<32>(to, to_stride, from, from_stride, bytes, count);
-  for (int64_t i = 0; i < count; ++i) {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
-    to += to_stride;
-    from += from_stride;
-  }
+  for_each_row(to, to_stride, from, from_stride, count,
+               [bytes](char* t, const char* f) { std::memcpy(t, f, static_cast<size_t>(bytes)); });
 }
 
 }  // namespace fgmpi::datatype

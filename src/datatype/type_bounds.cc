@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/processor.h"
 #include "datatype/basic_type.h"
 #include "datatype/datatype.h"
 #include "datatype/derived_type.h"
@@ -173,21 +172,8 @@ Status TypeSource::bounds_of(const TypeContents& c, TypeBounds* out) const {
   return sum.finish(out);
 }
 
-namespace {
-
-/// The alignment of a predefined type in C or Fortran.
-int64_t basic_alignment(MPI_Datatype handle) {
-#define FGMPI_BASIC_TYPE(name, kind, ctype) \
-  if (handle == name) return alignof(ctype);
-#include "datatype/basic_types.def"
-#undef FGMPI_BASIC_TYPE
-  return 1;
-}
-
-}  // namespace
-
 int64_t alignment_of(const InnerType& type) {
-  return type.derived() ? type.derived()->alignment : basic_alignment(type.handle());
+  return type.derived() ? type.derived()->alignment : basic_type(type.handle())->alignment;
 }
 
 int64_t alignment_of(const TypeContents& contents) {

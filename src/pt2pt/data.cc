@@ -41,7 +41,8 @@ void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
   if (op->data) {
     copy_bytes(op->data, bytes, n);
   } else {
-    unpack_into(op, bytes, n);
+    unpack_piece(op, 0, bytes, n);
+    check_end(op, n);
   }
 }
 
@@ -50,9 +51,12 @@ void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t s
   if (const uint64_t n = set_outcome(op, from, size)) copy_across(op->data, bytes, n);
 }
 
-void unpack_into(RecvOp* op, const void* bytes, uint64_t n) {
-  datatype::unpack(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->count,
-                   op->buffer->type);
+void unpack_piece(RecvOp* op, uint64_t offset, const void* bytes, uint64_t n) {
+  datatype::unpack_part(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->type,
+                        static_cast<int64_t>(offset));
+}
+
+void check_end(RecvOp* op, uint64_t n) {
   record_first_error(op, datatype::check_end(static_cast<int64_t>(n), op->buffer->type));
 }
 
@@ -70,7 +74,7 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
     // A longer message has been recorded as truncated.
     const Status ignored = datatype::copy(source.address, source.count, source.type,
                                           op->buffer->address, op->buffer->count, op->buffer->type);
-    record_first_error(op, datatype::check_end(static_cast<int64_t>(n), op->buffer->type));
+    check_end(op, n);
   }
 }
 

@@ -276,9 +276,11 @@ inline uint64_t set_outcome(RecvOp* op, const Envelope& from, uint64_t size) {
 void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
 /// Like fill(), for bytes that another process has written.
 void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size);
-/// Unpacks `n` bytes, which fit, into a buffer that is not contiguous. REQUIRES: the
-/// outcome is set.
-void unpack_into(RecvOp* op, const void* bytes, uint64_t n);
+/// Lays out `n` bytes of a message, from byte number `offset` on, in a receive buffer that is no
+/// row. REQUIRES: the buffer has room for them.
+void unpack_piece(RecvOp* op, uint64_t offset, const void* bytes, uint64_t n);
+/// Records the error of a message of `n` bytes that ends within a basic element.
+void check_end(RecvOp* op, uint64_t n);
 /// Fills the receive buffer from a collocated sender's buffer.
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
 

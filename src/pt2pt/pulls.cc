@@ -6,7 +6,6 @@
 
 #include "base/assert.h"
 #include "base/copy.h"
-#include "datatype/copy.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
 
@@ -21,12 +20,6 @@ constexpr uint64_t kReadPiece = 128 << 10;
 char* piece_memory() {
   static char* memory = new char[kReadPiece];
   return memory;
-}
-
-/// Lays out bytes of a message at their place in a receive buffer that is no row.
-void unpack_piece(RecvOp* op, uint64_t offset, const void* bytes, uint64_t n) {
-  datatype::unpack_part(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->type,
-                        static_cast<int64_t>(offset));
 }
 
 }  // namespace
@@ -106,9 +99,7 @@ void Pulls::begin(RecvOp* op, const Envelope& from, uint32_t process, uint64_t c
 void Pulls::complete(uint64_t name) {
   Pull* pull = named_.take(name);
   RecvOp* op = pull->op;
-  if (!op->data)
-    record_first_error(op,
-                       datatype::check_end(static_cast<int64_t>(pull->length), op->buffer->type));
+  if (!op->data) check_end(op, pull->length);
   pool_.drop(pull);
   complete_op(op);
 }

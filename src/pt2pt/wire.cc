@@ -353,8 +353,7 @@ void Engine::receive_piece(uint32_t process, const void* payload, size_t length)
     if (a->destination)
       copy_across(a->destination + a->arrived, payload, n);
     else
-      datatype::unpack_part(payload, static_cast<int64_t>(n), a->op->buffer->address,
-                            a->op->buffer->type, static_cast<int64_t>(a->arrived));
+      unpack_piece(a->op, a->arrived, payload, n);
   }
   a->arrived += length;
   if (a->arrived < a->size) return;
@@ -365,9 +364,7 @@ void Engine::receive_piece(uint32_t process, const void* payload, size_t length)
     if (done.op) consume(done.kept, done.op);
     return;
   }
-  if (!done.destination)
-    record_first_error(done.op,
-                       datatype::check_end(static_cast<int64_t>(done.fits), done.op->buffer->type));
+  if (!done.destination) check_end(done.op, done.fits);
   return_credit(process, done.size);
   if (done.answer != AnswerTime::kNone) send_ack(process, done.cookie);
   complete_op(done.op);
