@@ -3,6 +3,7 @@
 #include "coll/type_fingerprint.h"
 
 #include "base/hash.h"
+#include "datatype/basic_type.h"
 #include "datatype/signature.h"
 
 namespace fgmpi::coll {
@@ -16,9 +17,9 @@ enum class Values : uint64_t { kAny = 0, kSigned, kUnsigned, kFloating, kComplex
 Values values_of(MPI_Datatype type) {
   static constexpr MPI_Datatype kAlike[] = {MPI_BYTE, MPI_PACKED};
   static constexpr MPI_Datatype kSignedTypes[] = {
-      MPI_SIGNED_CHAR, MPI_SHORT,    MPI_INT,     MPI_LONG,    MPI_LONG_LONG, MPI_INT8_T,
-      MPI_INT16_T,     MPI_INT32_T,  MPI_INT64_T, MPI_INTEGER, MPI_INTEGER1,  MPI_INTEGER2,
-      MPI_INTEGER4,    MPI_INTEGER8, MPI_AINT,    MPI_OFFSET,  MPI_COUNT};
+      MPI_SIGNED_CHAR, MPI_SHORT,    MPI_INT,       MPI_LONG,    MPI_LONG_LONG, MPI_INT8_T,
+      MPI_INT16_T,     MPI_INT32_T,  MPI_INT64_T,   MPI_INTEGER, MPI_INTEGER1,  MPI_INTEGER2,
+      MPI_INTEGER4,    MPI_INTEGER8, MPI_INTEGER16, MPI_AINT,    MPI_OFFSET,    MPI_COUNT};
   static constexpr MPI_Datatype kUnsignedTypes[] = {
       MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT,     MPI_UNSIGNED,
       MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T,

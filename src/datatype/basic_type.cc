@@ -47,7 +47,8 @@ const BasicType* basic_type(MPI_Datatype handle) {
 }
 
 MPI_Datatype type_of_precision(int combiner, int64_t bytes) {
-  const MPI_Datatype integers[] = {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8},
+  const MPI_Datatype integers[] = {MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8,
+                                   MPI_INTEGER16},
                      reals[] = {MPI_REAL4, MPI_REAL8, MPI_REAL16},
                      complexes[] = {MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32};
   auto of_size = [bytes](const auto& types) {

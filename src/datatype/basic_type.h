@@ -9,11 +9,26 @@
 
 #include "base/processor.h"
 
+// Types that only the mpi.h of MPICH 5.0 has, with its handles, which earlier versions use for no
+// type: programs that were compiled with it run with a library that was built with any version.
+#ifndef MPI_LOGICAL1
+#undef MPI_INTEGER16  // MPI_DATATYPE_NULL
+#define MPI_INTEGER16 static_cast<MPI_Datatype>(0x4c001032)
+#define MPI_LOGICAL1 static_cast<MPI_Datatype>(0x4c000147)
+#define MPI_LOGICAL2 static_cast<MPI_Datatype>(0x4c000248)
+#define MPI_LOGICAL4 static_cast<MPI_Datatype>(0x4c000449)
+#define MPI_LOGICAL8 static_cast<MPI_Datatype>(0x4c00084a)
+#define MPI_LOGICAL16 static_cast<MPI_Datatype>(0x4c00104b)
+#define MPI_REAL2 static_cast<MPI_Datatype>(0x4c000226)
+#define MPI_COMPLEX4 static_cast<MPI_Datatype>(0x4c00042e)
+#define MPIX_BFLOAT16 static_cast<MPI_Datatype>(0x4c00024c)
+#endif
+
 namespace fgmpi::datatype {
 
 /// The kind of a type's values decides which operations are defined on it (MPI-4.0 section 6.9.2).
 enum class BasicKind : uint8_t {
-  kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED
+  kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED, reals of 2 bytes
   kInteger,  ///< all but MINLOC, MAXLOC
   kFloat,    ///< MAX, MIN, SUM, PROD, and, as in MPICH, LAND, LOR, LXOR
   kComplex,  ///< SUM, PROD
@@ -21,6 +36,9 @@ enum class BasicKind : uint8_t {
   kBytes,    ///< BAND, BOR, BXOR
   kPair,     ///< MINLOC, MAXLOC
 };
+
+/// The element of MPI_INTEGER16 and MPI_LOGICAL16.
+__extension__ using Integer16 = __int128;
 
 /// The element of MPI_2INT, MPI_FLOAT_INT, ...: a value and its index.
 template <class V, class I = V>
@@ -43,7 +61,7 @@ const BasicType* basic_type(MPI_Datatype handle);
 class Type;
 
 /// The predefined type whose values an element holds: the type itself where it is predefined, the
-/// one of its size for a type of MPI_Type_create_f90_integer or a similar call. MPI_DATATYPE_NULL
+/// one of its kind for a type of MPI_Type_create_f90_integer or a similar call. MPI_DATATYPE_NULL
 /// for types that programs construct, also for duplicates of predefined ones: no predefined
 /// reduction is defined on them (MPI-4.0 section 6.9.2).
 MPI_Datatype values_of(const Type& type);

@@ -246,15 +246,24 @@ Status make_darray(bool large, const DarrayArguments& a, const Type& old, Type* 
 
 namespace {
 
-/// What a Fortran kind can hold: significant decimal digits, greatest decimal exponent.
+/// What a Fortran kind can hold: significant decimal digits, greatest decimal exponent. The kinds
+/// are gfortran's. On x86-64, real(10) is the x87 format in 16 bytes, as C's long double; on 64-bit
+/// Arm, it does not exist, and long double is what real(16) is.
 struct F90Kind {
   int precision, range;
   MPI_Datatype type;
 };
-constexpr F90Kind kReals[] = {{6, 37, MPI_REAL4}, {15, 307, MPI_REAL8}};
-constexpr F90Kind kComplexes[] = {{6, 37, MPI_COMPLEX8}, {15, 307, MPI_COMPLEX16}};
-constexpr F90Kind kIntegers[] = {
-    {0, 2, MPI_INTEGER1}, {0, 4, MPI_INTEGER2}, {0, 9, MPI_INTEGER4}, {0, 18, MPI_INTEGER8}};
+constexpr F90Kind kReals[] = {
+    {6, 37, MPI_REAL4}, {15, 307, MPI_REAL8}, {18, 4931, MPI_LONG_DOUBLE}, {33, 4931, MPI_REAL16}};
+constexpr F90Kind kComplexes[] = {{6, 37, MPI_COMPLEX8},
+                                  {15, 307, MPI_COMPLEX16},
+                                  {18, 4931, MPI_C_LONG_DOUBLE_COMPLEX},
+                                  {33, 4931, MPI_COMPLEX32}};
+constexpr F90Kind kIntegers[] = {{0, 2, MPI_INTEGER1},
+                                 {0, 4, MPI_INTEGER2},
+                                 {0, 9, MPI_INTEGER4},
+                                 {0, 18, MPI_INTEGER8},
+                                 {0, 38, MPI_INTEGER16}};
 
 template <size_t n>
 Status make_floating(int combiner, const F90Kind (&kinds)[n], int precision, int range, Type* out) {
@@ -280,7 +289,7 @@ Status make_f90_integer(int range, Type* out) {
   for (const F90Kind& kind : kIntegers)
     if (range <= kind.range)
       return make(MPI_COMBINER_F90_INTEGER, {range}, {}, {}, {}, out, kind.type);
-  return error(MPI_ERR_ARG, "r is %d; allowed is at most %d", range, kIntegers[3].range);
+  return error(MPI_ERR_ARG, "r is %d; allowed is at most %d", range, std::end(kIntegers)[-1].range);
 }
 
 Status match_size(int type_class, int size, MPI_Datatype* out) {

@@ -54,8 +54,12 @@ struct Wrapping {
   using type =
       std::conditional_t<(sizeof(T) < sizeof(unsigned)), unsigned, std::make_unsigned_t<T>>;
 };
+template <>
+struct Wrapping<Integer16> {  // no integer to the standard's traits
+  __extension__ using type = unsigned __int128;
+};
 
-template <class T, bool = std::is_integral_v<T>>
+template <class T, bool = std::is_integral_v<T> || std::is_same_v<T, Integer16>>
 struct Arithmetic {
   static T sum(T x, T y) { return x + y; }
   static T product(T x, T y) { return x * y; }

@@ -371,10 +371,9 @@ Status check_swappable(const datatype::Type& type) {
       (basic->kind == datatype::BasicKind::kInteger ||
        basic->kind == datatype::BasicKind::kLogical || basic->kind == datatype::BasicKind::kBytes);
   if (good) return {};
-  return error(
-      MPI_ERR_TYPE,
-      "datatype is %s; allowed are integers, logicals and MPI_BYTE (of C, Fortran or both)",
-      basic ? basic->name : "a derived datatype");
+  return error(MPI_ERR_TYPE,
+               "datatype is %s; allowed are integers and logicals of at most 8 bytes, and MPI_BYTE",
+               basic ? basic->name : "a derived datatype");
 }
 
 }  // namespace fgmpi::rma

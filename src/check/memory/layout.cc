@@ -8,6 +8,7 @@
 #include "base/count_words.h"
 #include "base/strings.h"
 #include "check/rank.h"
+#include "datatype/basic_type.h"
 
 namespace fgmpi::check {
 namespace {
@@ -79,6 +80,7 @@ const Predefined kClasses[] = {ONE(MPI_CHAR, kChar),
                                ONE(MPI_INTEGER2, kSigned),
                                ONE(MPI_INTEGER4, kSigned),
                                ONE(MPI_INTEGER8, kSigned),
+                               ONE(MPI_INTEGER16, kSigned),
                                ONE(MPI_FLOAT, kFloat),
                                ONE(MPI_DOUBLE, kFloat),
                                ONE(MPI_LONG_DOUBLE, kFloat),
@@ -97,6 +99,11 @@ const Predefined kClasses[] = {ONE(MPI_CHAR, kChar),
                                ONE(MPI_C_BOOL, kLogical),
                                ONE(MPI_CXX_BOOL, kLogical),
                                ONE(MPI_LOGICAL, kLogical),
+                               ONE(MPI_LOGICAL1, kLogical),
+                               ONE(MPI_LOGICAL2, kLogical),
+                               ONE(MPI_LOGICAL4, kLogical),
+                               ONE(MPI_LOGICAL8, kLogical),
+                               ONE(MPI_LOGICAL16, kLogical),
                                ONE(MPI_PACKED, kPacked)};
 #undef ONE
 

@@ -274,6 +274,8 @@ void types_of_precision() {
   test<float>(type, kFloating);
   OK(MPI_Type_create_f90_real(15, 300, &type));
   test<double>(type, kFloating);
+  OK(MPI_Type_create_f90_real(18, MPI_UNDEFINED, &type));
+  test<long double>(type, kFloating);
   OK(MPI_Type_create_f90_complex(6, MPI_UNDEFINED, &type));
   test<std::complex<float>>(type, kSums);
   OK(MPI_Type_create_f90_complex(15, MPI_UNDEFINED, &type));

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <numeric>
 
-#include "../host/host_fixture.h"
 #include "datatype/basic_type.h"
 #include "datatype/constructors.h"
 #include "datatype/copy.h"
 #include "datatype/type_handles.h"
+#include "host_types.h"
 
 namespace fgmpi::datatype {
 namespace {
@@ -92,7 +92,8 @@ TEST_F(BasicTypesWithHost, AreAsTheHostHasThem) {
     EXPECT_EQ(type.lb(), lb) << named.name;
     EXPECT_EQ(type.true_lb(), true_lb) << named.name;
   };
-  for (const Named& named : kBasicTypes) check(named);
+  for (const Named& named : kBasicTypes)
+    if (test::is_host_5() || !test::is_of_host_5(named.handle)) check(named);
   for (const Named& named : kPairs) check(named);
 }
 
