@@ -106,6 +106,9 @@ TEST_F(Host, HasEveryFunctionOfItsHeader) {
   for_each_function([](auto member, const char* symbol) {
     // Before MPICH 5 the Fortran library has these, or no library.
     if (std::strstr(symbol, "f08")) return;
+    // From MPICH 5 on the C++ binding has MPIX_Op_create_x and its like in place of these.
+    const bool of_cxx = std::strstr(symbol, "_set_cxx");
+    if (of_cxx && host_version() >= 50000) return;
     EXPECT_NE(api_uninitialised().*member, nullptr) << symbol;
   });
 }
