@@ -305,7 +305,7 @@ void compare_precision(int code, MPI_Datatype by_host, const Status& status, con
   int size;
   if (code == MPI_SUCCESS) {
     ASSERT_EQ(host::api().Type_size(by_host, &size), MPI_SUCCESS);
-    EXPECT_EQ(ours.size(), host_5 && size == 2 ? 4 : size);
+    EXPECT_EQ(ours.size(), host_5 && size == 2 && what == "real" ? 4 : size);
   }
   EXPECT_EQ(ours.extent(), ours.size());
   EXPECT_TRUE(ours.contiguous());
@@ -348,7 +348,8 @@ TEST_F(ConstructorsWithHost, TypesOfAPrecisionAreTheHosts) {
   EXPECT_EQ(make_f90_complex(MPI_UNDEFINED, MPI_UNDEFINED, &ours).error_class(), MPI_ERR_ARG);
 }
 
-/// Version 4 of the host has no integer of 16 bytes.
+/// Version 4 of the host has no integer of 16 bytes. Version 5 has a real of 2 bytes, for which
+/// gfortran has no kind.
 TEST_F(ConstructorsWithHost, TypesOfASizeAreTheHosts) {
   const bool host_5 = test::is_host_5();
   for (int type_class : {MPI_TYPECLASS_INTEGER, MPI_TYPECLASS_REAL, MPI_TYPECLASS_COMPLEX, 77})
@@ -361,9 +362,12 @@ TEST_F(ConstructorsWithHost, TypesOfASizeAreTheHosts) {
         EXPECT_EQ(ours, MPI_INTEGER16);
         continue;
       }
-      EXPECT_EQ(code == MPI_SUCCESS, status.ok())
+      const bool of_real_2 = (type_class == MPI_TYPECLASS_REAL && size == 2) ||
+                             (type_class == MPI_TYPECLASS_COMPLEX && size == 4);
+      EXPECT_EQ(code == MPI_SUCCESS, status.ok() || (of_real_2 && host_5))
           << type_class << ' ' << size << ' ' << status.what();
-      if (code != MPI_SUCCESS || !status.ok()) {
+      if (of_real_2 && host_5) continue;
+      if (code != MPI_SUCCESS) {
         EXPECT_EQ(status.error_class(), class_of(code)) << size;
         continue;
       }

@@ -14,6 +14,8 @@
 //               16. From 5.0 on it takes MPI_REAL16 and MPI_COMPLEX32 for long doubles, too, and
 //               loses 6 bytes of each real(16).
 //   packing     Before 4.2.1, it loses the last bytes of types with high handles.
+//   backward    From 5.0 on it packs several elements of a contiguous type of elements with a
+//               negative extent as one longer type: elements are to lie an extent apart.
 //   darray      Its true bounds are too wide where a process has a part of a block of a cyclic
 //               distribution.
 #include <algorithm>
@@ -65,6 +67,9 @@ bool is_cut_darray(const TypeRecipe& r) {
   return false;
 }
 
+bool is_backward(const TypeRecipe& r) {
+  return r.combiner == MPI_COMBINER_CONTIGUOUS && expand(*r.inner[0]).extent() < 0;
+}
 bool is_long_double(const TypeRecipe& r) {
   const bool of_16_bytes = r.leaf == MPI_REAL16 || r.leaf == MPI_COMPLEX32;
   return r.leaf == MPI_LONG_DOUBLE || r.leaf == MPI_LONG_DOUBLE_INT ||
@@ -103,6 +108,7 @@ TEST_F(TypesWithHost, ArePackedAsByTheHost) {
     ASSERT_EQ(h().Type_get_extent_x(r.host, &lb, &extent), MPI_SUCCESS);
     const int64_t elements = extent == r.made.extent() ? count : std::min<int64_t>(count, 1);
     if (has(r, is_other_struct) || has(r, is_empty)) return;
+    if (test::is_host_5() && has(r, is_backward)) return;
     int64_t low = 0, high = 0;
     for (int64_t e = 0; e < elements; ++e)
       for (int64_t b : bytes) {
@@ -122,7 +128,7 @@ TEST_F(TypesWithHost, ArePackedAsByTheHost) {
     EXPECT_EQ(ours, theirs);
     packed_bytes += position;
   });
-  EXPECT_GT(packed_bytes, 300'000);
+  EXPECT_GT(packed_bytes, 250'000);
 }
 
 TEST_F(TypesWithHost, HaveTheHostsBounds) {
