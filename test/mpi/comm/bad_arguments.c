@@ -52,7 +52,7 @@ static void communicators(void) {
   TRY(MPI_Comm_test_inter(null, &n));
   TRY(MPI_Comm_test_inter(world, NULL));
   TRY(MPI_Comm_remote_size(world, &n));
-  TRY(MPI_Comm_remote_group(world, &made));
+  TRY_OURS(MPI_Comm_remote_group(world, &made)); /* an assertion ends MPICH 5.0 */
   TRY(MPI_Intercomm_create(null, 0, world, 0, 1, &c));
   TRY(MPI_Intercomm_create(world, 7, world, 0, 1, &c));
   TRY(MPI_Intercomm_create(world, -1, world, 0, 1, &c));
