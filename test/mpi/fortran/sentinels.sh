@@ -29,9 +29,10 @@ for binding in mpif mpi mpi_f08 mpi_f08_large; do
 done
 FGMPI_PRIVATIZE=off run mpi_f08 1x3
 
-# By the host's wrapper, without -fPIC: the constants of mpi_f08 are in the program then, too.
+# By the host's wrapper, without -fPIC: the constants of mpi_f08 are in the program then, too. mpif.h declares no procedures, and
+# Debian's wrapper of MPICH 5.0 does not let gfortran accept calls with other arguments than before.
 for binding in mpif mpi_f08; do
-  mpifort.mpich $flags $binding.f90 -o host_$binding >out 2>&1 || fail "mpifort.mpich, $binding"
+  mpifort.mpich $flags -fallow-argument-mismatch $binding.f90 -o host_$binding >out 2>&1 || fail "mpifort.mpich, $binding"
   run host_$binding 1x2 4x1 2x2
 done
 readelf -Wr host_mpi_f08 | grep -q 'R_[A-Z0-9_]*_COPY.*MPIR_F08_MPI_BOTTOM' || fail "no copy of MPI_BOTTOM: the test tests nothing"
