@@ -10,6 +10,10 @@ if [ ! -f "$library" ] || ! command -v gfortran > /dev/null; then
   echo "OpenCoarrays is not installed"
   exit 0
 fi
+if nm "$library" | grep -q ' U ompi_mpi_'; then
+  echo "OpenCoarrays for MPICH is not installed: the package holds one for Open MPI in its place"
+  exit 0
+fi
 failed=0
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
