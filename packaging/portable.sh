@@ -21,7 +21,7 @@ hydra=$(command -v mpiexec.hydra) || fail "mpiexec.hydra is not in PATH: install
 hydra=$(dirname "$(readlink -f "$hydra")")
 # Libraries that processes load when they need them: no file names them. The build may be without them.
 loaded=
-for part in LIBFABRIC:libfabric.so.1 SODIUM:libsodium.so.23; do
+for part in LIBFABRIC:libfabric.so.1 "SODIUM:libsodium.so.2[36]"; do
   grep -qF "(\"${part%:*}\", 1," "$build/generated/build_parts.def" || continue
   library=$(system_library "${part#*:}")
   [ -n "$library" ] || fail "${part#*:} is missing: run scripts/setup"

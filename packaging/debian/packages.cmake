@@ -13,7 +13,7 @@ function(fgmpi_package_of variable file)
 endfunction()
 # What is loaded or started by name. libmpichfort comes with the MPICH that is hosted; this package has a libmpich.so.12, too.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS)
-foreach(file bin/mpiexec.hydra libmpichfort.so.12 libfabric.so.1 libsodium.so.23)
+foreach(file bin/mpiexec.hydra libmpichfort.so.12 libfabric.so.1 "libsodium.so.2[36]")
   fgmpi_package_of(package ${file})
   string(APPEND CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "${package}, ")
 endforeach()

@@ -12,15 +12,22 @@ namespace {
 
 decltype(&::crypto_shorthash) g_hash = nullptr;
 
+/// libsodium before and from version 1.0.19 on; crypto_shorthash() is the same in both.
+constexpr const char* kLibraries[] = {"libsodium.so.23", "libsodium.so.26"};
+
 }  // namespace
 
 bool load_tags(const char** why) {
   if (g_hash) return true;
   static_assert(sizeof(GroupKey) == crypto_shorthash_KEYBYTES);
   static_assert(sizeof(uint64_t) == crypto_shorthash_BYTES);
-  void* library = dlopen("libsodium.so.23", RTLD_NOW | RTLD_LOCAL);
+  void* library = nullptr;
+  for (const char* name : kLibraries)
+    if (!library) library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (library) g_hash = reinterpret_cast<decltype(g_hash)>(dlsym(library, "crypto_shorthash"));
-  if (!g_hash) *why = "libsodium.so.23, which makes the tags of datagrams, cannot be loaded";
+  if (!g_hash)
+    *why =
+        "libsodium.so.23 or libsodium.so.26, which makes the tags of datagrams, cannot be loaded";
   return g_hash != nullptr;
 }
 
