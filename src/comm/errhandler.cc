@@ -31,9 +31,28 @@ Errhandler* find_errhandler(MPI_Errhandler handler) {
   return g_handlers.get(host::handle_index(handler));
 }
 
-void count(MPI_Errhandler handler, Errhandler* e, int by) {
+/// Counts holders. Returns the state of a handler that has lost its last one, for destroy(), which
+/// may not be called under the mutex.
+HandlerState count(MPI_Errhandler handler, Errhandler* e, int by) {
   e->references += static_cast<uint32_t>(by);
-  if (e->references == 0) g_handlers.destroy(host::handle_index(handler));
+  if (e->references > 0) return {};
+  const HandlerState ended = e->state;
+  g_handlers.destroy(host::handle_index(handler));
+  return ended;
+}
+
+void destroy(const HandlerState& state) {
+  if (!state.destructor) return;
+  std::optional<sched::UserCallback> in_callback;
+  if (!sched::is_unattached_thread()) in_callback.emplace();
+  state.destructor(state.pointer);
+}
+
+template <class Handle>
+void call_with_state(const Errhandler& e, const void* object, int code) {
+  using Function = void(Handle, int, void*);
+  auto* function = reinterpret_cast<Function*>(reinterpret_cast<void (*)()>(e.function));
+  function(*static_cast<const Handle*>(object), code, e.state.pointer);
 }
 
 bool predefined(MPI_Errhandler handler) {
@@ -54,6 +73,16 @@ Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_E
   e->function = function;
   e->of = of;
   *out = static_cast<MPI_Errhandler>(detail::kErrhandlerBase | static_cast<uint32_t>(index));
+  return {};
+}
+
+Status create_errhandler(HandlerOf of, void (*function)(), HandlerState state,
+                         MPI_Errhandler* out) {
+  FGMPI_TRY(create_errhandler(of, reinterpret_cast<void (*)(void*, int*, ...)>(function), out));
+  const Guard guard(g_handlers_mutex);
+  Errhandler* e = find_errhandler(*out);
+  e->state = state;
+  e->takes_state = true;
   return {};
 }
 
@@ -82,19 +111,27 @@ Status free_errhandler(MPI_Errhandler handler) {
   // MPI_Comm_get_errhandler gives a handle that the program frees, even where it is predefined
   // (section 9.3.4).
   if (predefined(handler)) return {};
-  const Guard guard(g_handlers_mutex);
-  Errhandler* e = find_errhandler(handler);
-  if (!e || e->references == 0)
-    return error(kErrErrhandler,
-                 "errhandler is 0x%08x; allowed is an error handler that was not freed",
-                 static_cast<unsigned>(handler));
-  count(handler, e, -1);
+  HandlerState ended;
+  {
+    const Guard guard(g_handlers_mutex);
+    Errhandler* e = find_errhandler(handler);
+    if (!e || e->references == 0)
+      return error(kErrErrhandler,
+                   "errhandler is 0x%08x; allowed is an error handler that was not freed",
+                   static_cast<unsigned>(handler));
+    ended = count(handler, e, -1);
+  }
+  destroy(ended);
   return {};
 }
 
 void detail::count_errhandler(MPI_Errhandler handler, int by) {
-  const Guard guard(g_handlers_mutex);
-  if (Errhandler* e = find_errhandler(handler)) count(handler, e, by);
+  HandlerState ended;
+  {
+    const Guard guard(g_handlers_mutex);
+    if (Errhandler* e = find_errhandler(handler)) ended = count(handler, e, by);
+  }
+  destroy(ended);
 }
 
 bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
@@ -114,6 +151,12 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
                   reinterpret_cast<void (*)()>(called.function));
     // The error is handled: for a code the binding would call the handler once more.
     *code = MPI_SUCCESS;
+  } else if (called.takes_state) {
+    if (called.of == HandlerOf::kFile)
+      call_with_state<MPI_File>(called, object, *code);
+    else
+      call_with_state<int>(called, object, *code);  // all other handles
+    *code = MPI_SUCCESS;                            // as above
   } else {
     called.function(object, code);
   }

@@ -18,14 +18,25 @@ enum class HandlerOf : uint8_t { kComm, kWin, kFile, kSession };
 /// from HandlerOf by an exchange (communicators 0, files 1, windows 2).
 using CxxHandlerCaller = void (*)(int of, int* handle, int* code, void (*function)());
 
+/// The pointer of a program that its handler gets, and what is called with it when the handler's
+/// last holder is gone (MPIX_Comm_create_errhandler_x of MPICH 5.0 and its like).
+struct HandlerState {
+  void* pointer = nullptr;
+  void (*destructor)(void* pointer) = nullptr;
+};
+
 struct Errhandler {
   void (*function)(void* object, int* code, ...) = nullptr;
   CxxHandlerCaller caller = nullptr;
+  HandlerState state;
+  bool takes_state = false;  ///< the function's arguments are (handle, code, state)
   HandlerOf of = HandlerOf::kComm;
   uint32_t references = 1;
 };
 
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out);
+/// Makes a handler whose function gets the handle and the code by value, and the state.
+Status create_errhandler(HandlerOf of, void (*function)(), HandlerState state, MPI_Errhandler* out);
 /// Makes the library call the handler's function through `caller`. Nothing happens when the handle
 /// is not one of ours.
 void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller);

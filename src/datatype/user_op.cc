@@ -3,6 +3,7 @@
 #include "datatype/user_op.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
@@ -21,6 +22,8 @@ struct UserOp {
   bool commutative = false;
   bool freed = false;  ///< by the program, while it is retained
   uint32_t retained = 0;
+  void* state = nullptr;                ///< the last argument of an OpFunctionWithState
+  void (*destructor)(void*) = nullptr;  ///< called with `state` at the end
 };
 struct OpTable {
   std::vector<UserOp> ops;
@@ -46,8 +49,11 @@ UserOp* find(MPI_Op op) {
 }
 
 void drop(MPI_Op op) {
-  *find(op) = {};
+  const UserOp dropped = std::exchange(*find(op), {});
   op_table().free.push_back(host::handle_index(op));
+  if (!dropped.destructor) return;
+  const sched::UserCallback in_callback;
+  sched::call_on_host([&] { dropped.destructor(dropped.state); });
 }
 
 /// The handle that a program's function gets for a type: the one that the call was given, or one
@@ -85,6 +91,10 @@ void call_function(const UserOp& op, const void* in, void* inout, int64_t count,
       reinterpret_cast<MPI_User_function*>(op.function)(const_cast<void*>(in), inout, &n, &type);
       return;
     }
+    case OpForm::kState:
+      reinterpret_cast<OpFunctionWithState*>(op.function)(const_cast<void*>(in), inout, count, type,
+                                                          op.state);
+      return;
     case OpForm::kCxx:
       op_table().cxx_caller(in, inout, static_cast<int>(count), type, op.function);
       return;
@@ -113,6 +123,16 @@ Status create_op(AnyFunction function, bool large, bool commutative, MPI_Op* op)
   t.free.pop_back();
   t.ops[index] = {function, large ? OpForm::kLarge : OpForm::kSmall, commutative};
   *op = static_cast<MPI_Op>(kUserOp | index);
+  return {};
+}
+
+Status create_op(OpFunctionWithState* function, void (*destructor)(void*), void* state,
+                 bool commutative, MPI_Op* op) {
+  FGMPI_TRY(create_op(reinterpret_cast<AnyFunction>(function), true, commutative, op));
+  UserOp* made = find(*op);
+  made->form = OpForm::kState;
+  made->state = state;
+  made->destructor = destructor;
   return {};
 }
 
@@ -151,7 +171,8 @@ void call_user_op(MPI_Op op, const void* in, void* inout, int64_t count, const T
   const CallbackHandle handle(type);
   const sched::UserCallback in_callback;
   sched::call_on_host([&] {
-    const int64_t most = found.form == OpForm::kLarge ? count : int64_t{1} << 30;
+    const bool large = found.form == OpForm::kLarge || found.form == OpForm::kState;
+    const int64_t most = large ? count : int64_t{1} << 30;
     for (int64_t first = 0; first < count; first += most) {
       const int64_t offset = first * type.extent();
       call_function(found, static_cast<const char*>(in) + offset,

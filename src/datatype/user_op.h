@@ -18,12 +18,19 @@ namespace fgmpi::datatype {
 enum class OpForm : uint8_t {
   kSmall,  ///< MPI_User_function: counts are int
   kLarge,  ///< MPI_User_function_c
+  kState,  ///< OpFunctionWithState
   kCxx     ///< a function of the C++ binding, which a function of that binding calls
 };
 using AnyFunction = void (*)();
+/// MPIX_User_function_x of MPICH 5.0: the last argument is the program's.
+using OpFunctionWithState = void(void* in, void* inout, MPI_Count, MPI_Datatype, void* state);
 
 /// Makes an operation. Errors: MPI_ERR_ARG for a null function.
 Status create_op(AnyFunction function, bool large, bool commutative, MPI_Op* op);
+/// Makes an operation whose function gets `state`. `destructor`, if there is one, is called with it
+/// once the operation is freed and no reduction uses it. Errors: MPI_ERR_ARG for a null function.
+Status create_op(OpFunctionWithState* function, void (*destructor)(void* state), void* state,
+                 bool commutative, MPI_Op* op);
 /// Frees an operation of the program and sets *op to MPI_OP_NULL; reductions under way go on with
 /// it. Errors: MPI_ERR_OP for an operation that is predefined, null or unknown.
 Status free_op(MPI_Op* op);

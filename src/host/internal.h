@@ -29,6 +29,17 @@ void MPII_Grequest_set_lang_f77(MPI_Request request);
 void MPII_Op_set_cxx(MPI_Op op, fgmpi_cxx_caller* caller);
 void MPII_Errhandler_set_cxx(MPI_Errhandler handler, fgmpi_cxx_caller* caller);
 
+/* Functions of programs with a pointer of theirs, for MPIX_Op_create_x and its like, which the
+ * Fortran and C++ bindings call from MPICH 5.0 on. */
+#if MPICH_NUMVERSION < 50000000
+typedef void MPIX_User_function_x(void*, void*, MPI_Count, MPI_Datatype, void*);
+typedef void MPIX_Comm_errhandler_function_x(MPI_Comm, int, void*);
+typedef void MPIX_File_errhandler_function_x(MPI_File, int, void*);
+typedef void MPIX_Win_errhandler_function_x(MPI_Win, int, void*);
+typedef void MPIX_Session_errhandler_function_x(MPI_Session, int, void*);
+typedef void MPIX_Destructor_function(void*);
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -54,6 +54,14 @@ Status make_errhandler(comm::HandlerOf of, F* function, MPI_Errhandler* out) {
   return comm::create_errhandler(of, reinterpret_cast<void (*)(void*, int*, ...)>(function), out);
 }
 
+/// MPIX_Comm_create_errhandler_x and its like.
+template <class F>
+Status make_errhandler(comm::HandlerOf of, F* function, void (*destructor)(void*), void* state,
+                       MPI_Errhandler* out) {
+  return comm::create_errhandler(of, reinterpret_cast<void (*)()>(function), {state, destructor},
+                                 out);
+}
+
 /// Attributes on communicators, from C or Fortran. Setting and deleting may switch (delete
 /// functions) and return an error code.
 Status get_comm_attribute(comm::Comm* comm, int keyval, comm::AttrKind kind, void* value,

@@ -103,6 +103,37 @@ TEST_F(UserOps, OfLargeCountsAreCalledOnce) {
   ASSERT_TRUE(free_op(&op).ok());
 }
 
+/// What a function with a pointer of the program's gets.
+struct OpState {
+  int64_t elements = 0;
+  int ends = 0;
+};
+void count_elements(void*, void*, MPI_Count count, MPI_Datatype, void* state) {
+  static_cast<OpState*>(state)->elements += count;
+}
+void count_end(void* state) { ++static_cast<OpState*>(state)->ends; }
+
+TEST_F(UserOps, WithAStateEndOnceWhenNobodyUsesThem) {
+  OpState state;
+  MPI_Op op, copy;
+  ASSERT_TRUE(create_op(count_elements, count_end, &state, false, &op).ok());
+  EXPECT_FALSE(is_commutative(op));
+  int64_t a[3] = {}, b[3] = {};
+  ASSERT_TRUE(reduce_local(a, b, 3, type_of(MPI_INT64_T), op).ok());
+  EXPECT_EQ(state.elements, 3);
+  retain_user_op(copy = op);
+  ASSERT_TRUE(free_op(&op).ok());
+  EXPECT_EQ(state.ends, 0);
+  release_user_op(copy);
+  EXPECT_EQ(state.ends, 1);
+  ASSERT_TRUE(create_op(count_elements, nullptr, &state, true, &op).ok());
+  EXPECT_TRUE(is_commutative(op));
+  ASSERT_TRUE(free_op(&op).ok());
+  OpFunctionWithState* none = nullptr;
+  EXPECT_EQ(create_op(none, count_end, &state, true, &op).error_class(), MPI_ERR_ARG);
+  EXPECT_EQ(state.ends, 1);
+}
+
 TEST_F(UserOps, CountsBeyondAnIntAreCutForFunctionsOfInts) {
   MPI_Op small = create(any(small_recorder), false, true),
          large = create(any(large_recorder), true, true);
