@@ -14,6 +14,7 @@
 #include "datatype/constructors.h"
 #include "datatype/datatype.h"
 #include "datatype/user_op.h"
+#include "host/internal.h"
 #include "mpi/datatype/pack_external.h"
 
 namespace fgmpi::mpi {
@@ -144,6 +145,11 @@ template <class Function>
 Status op_create(const char* call, Function* function, int commute, MPI_Op* op) {
   return datatype::create_op(reinterpret_cast<datatype::AnyFunction>(function),
                              std::string_view(call).ends_with("_c"), commute != 0, op);
+}
+/// MPIX_Op_create_x of MPICH 5.0.
+inline Status op_create_x(MPIX_User_function_x* function, MPIX_Destructor_function* destructor,
+                          int commute, void* state, MPI_Op* op) {
+  return datatype::create_op(function, destructor, state, commute != 0, op);
 }
 Status op_free(MPI_Op* op);
 /// For the C++ binding, which has made the operation just before.

@@ -63,15 +63,18 @@ def main():
     with open(f"{source}/src/host/generate/later.txt") as file:
         later = {symbol for line in file for symbol in line.split("#")[0].split()[1:]}
     with open(f"{source}/src/mpi/calls.table") as file:
-        marked = {
-            re.sub(r"^(X|I)_|^", lambda m: f"MPI{m.group(1) or ''}_", line.split()[0])
-            for line in file if re.search(r" (only|not)_4_0 ", line) and not line.startswith("#")
-        }
+        rows = re.sub(r"\n +", " ", file.read()).splitlines()
+    marked = {
+        re.sub(r"^(X|I)_|^", lambda m: f"MPI{m.group(1) or ''}_", row.split()[0])
+        for row in rows if re.search(r" (only|not)_4_0 ", row) and not row.startswith("#")
+    }
     host, ours = symbols(host_library), symbols(our_library)
     check(len(host) > 1000, f"{host_library}: only {len(host)} symbols")
     functions = [name for name, (_, kind, _) in host.items() if kind in "TWi"]
     data = [name for name in host if name not in functions]
     for name in host:
+        if name.startswith("ze"):
+            continue  # a function of a library for GPUs, which MPICH 5 stands in front of
         check(name in ours, f"{name} is exported by the host, not by us")
     for name in data:
         if name in ours:
