@@ -17,7 +17,7 @@ if [ "$(id -u)" = 0 ]; then
   as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
   readable=$(mktemp -d /tmp/fgmpi-configure.XXXXXX) # the work folder may lie where only root may look
   trap 'rm -rf "$readable"' EXIT
-  mkdir "$readable/sources" "$readable/a build" && tar -C "$sources" --exclude ./build -cf - . | tar -C "$readable/sources" -xf -
+  mkdir "$readable/sources" "$readable/a build" && tar -C "$sources" --exclude ./build --exclude __pycache__ -cf - . | tar -C "$readable/sources" -xf -
   sources=$readable/sources
   cd "$readable" && chmod 755 . && chown 65534 "a build" || exit 1
 fi
