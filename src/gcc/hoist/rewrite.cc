@@ -115,8 +115,9 @@ edge entry_of(loop_p loop) {
 
 /// Returns a new name for: `first` compared with `second` ? yes : no
 tree choose(tree_code comparison, tree first, tree second, tree yes, tree no, gimple_seq* code) {
-  tree chosen = make_ssa_name(TREE_TYPE(yes));
-  tree test = build2(comparison, boolean_type_node, first, second);
+  tree chosen = make_ssa_name(TREE_TYPE(yes)), test = make_ssa_name(boolean_type_node);
+  // The comparison is a statement of its own, since GCC 16 accepts none as an operand.
+  gimple_seq_add_stmt(code, gimple_build_assign(test, comparison, first, second));
   gimple_seq_add_stmt(code, gimple_build_assign(chosen, COND_EXPR, test, yes, no));
   return chosen;
 }
