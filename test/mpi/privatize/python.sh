@@ -2,14 +2,14 @@
 set -u
 bin=$1 work=$2/python.dir
 sources=$(cd "$(dirname "$0")/../../python" && pwd)
-if [ ! -x "$bin/fgmpi-python" ] || ! { command -v python3-config || command -v python3.11-config; } >/dev/null; then
+config=$(command -v python3-config "$(uname -m)-linux-gnu-python3-config" python3.11-config | head -n 1)
+if [ ! -x "$bin/fgmpi-python" ] || [ -z "$config" ]; then
   echo "the interpreter's library is not installed"
   exit 0
 fi
 fail() { echo "python.sh: $*" >&2; tail -30 "$work/out" >&2; exit 1; }
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 touch out
-config=$(command -v python3-config || command -v python3.11-config)
 "$bin/mpicc" -O1 -w -shared "$sources/exchange.c" $("$config" --includes) -o exchange.so || fail "mpicc"
 export PYTHONPATH=$work PYTHONDONTWRITEBYTECODE=1
 for shape in "1 1" "4 1" "1 4" "2 3" "2 50"; do
