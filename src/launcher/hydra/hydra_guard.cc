@@ -549,11 +549,8 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
   ssize_t got = 0;
   if (g_guard.proxy && output_lines().read(fd, bytes, count, &got)) return got;
   got = syscall(SYS_read, fd, bytes, count);
-  int number;
-  if (g_guard.active && count == sizeof number && got == ssize_t{sizeof number}) {
-    std::memcpy(&number, bytes, sizeof number);
-    newcomers().record_proxy_number(fd, number);
-  }
+  if (g_guard.active && got > 0 && count <= fgmpi::launcher::kLongestGreeting)
+    newcomers().record_read(fd, static_cast<const char*>(bytes), static_cast<size_t>(got));
   if (got > 0 && g_guard.active) output_join().read_from(fd);
   return got;
 }

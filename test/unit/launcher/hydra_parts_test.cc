@@ -283,14 +283,49 @@ TEST(Newcomers, StrangersAreClosedAndNeverShown) {
   close(taken);
 }
 
+TEST(Newcomers, LaterVersionsSignTheirGreetings) {
+  const auto greeting = [](std::initializer_list<int> numbers) {
+    std::string bytes("HYD\0", 4);
+    for (int number : numbers) bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+    return bytes;
+  };
+  const auto find = [](const std::string& bytes) {
+    return find_greeter(bytes.data(), bytes.size());
+  };
+  EXPECT_EQ(find(greeting({7})), 7u);
+  EXPECT_EQ(find(greeting({0, 7})), 7u);
+  EXPECT_NE(find(greeting({1, 7})), 7u);  // the proxy of spawned processes
+  for (const std::string& other :
+       {greeting({}), greeting({-1}), greeting({0, -1}), greeting({1 << 20, 0}),
+        greeting({1}).substr(0, 7), greeting({0, 1}).substr(0, 11), std::string("HYDRA\0\0\0", 8)})
+    EXPECT_FALSE(find(other)) << other;
+  Port port;
+  Newcomers all;
+  const std::string bytes = greeting({0, 3});
+  const int client = port.connect_with(bytes.data(), 4);
+  EXPECT_FALSE(becomes_readable(&all, port.listener, 20)) << "4 of 12 bytes";
+  EXPECT_EQ(send(client, bytes.data() + 4, 8, 0), 8);
+  EXPECT_TRUE(becomes_readable(&all, port.listener, 10'000));
+  close(all.next_proxy(port.listener));
+  const int same = port.connect_with(bytes.data(), 12), cut = port.connect_with(bytes.data(), 6);
+  shutdown(cut, SHUT_WR);
+  EXPECT_FALSE(becomes_readable(&all, port.listener, 50));
+  EXPECT_TRUE(is_closed(same));
+  EXPECT_TRUE(is_closed(cut));
+  for (int fd : {client, same, cut}) close(fd);
+}
+
 TEST(Newcomers, ANumberThatCameOverAPairIsTaken) {
   Port port;
   Newcomers all;
   const int ends[2] = {100, 101};
   all.pair(ends);
-  all.record_proxy_number(55, 5);   // no end of a pair
-  all.record_proxy_number(101, 6);  // a proxy of this host
-  all.record_proxy_number(101, 8);  // what comes behind the number
+  const auto record = [&all](int fd, int number) {
+    all.record_read(fd, reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  record(55, 5);   // no end of a pair
+  record(101, 6);  // a proxy of this host
+  record(101, 8);  // what comes behind the number
   const int six = port.connect_as(6), five = port.connect_as(5), eight = port.connect_as(8);
   EXPECT_TRUE(becomes_readable(&all, port.listener, 10'000));
   EXPECT_TRUE(is_closed(six));
