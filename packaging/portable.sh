@@ -98,7 +98,14 @@ done < "$work/copied" > "$work/licences"
   echo "name in this folder has their copyright and licence; common-licenses has the licences that it refers to. Debian has the"
   echo "sources, by the name and version in the last column."
   echo
-  sort "$work/licences" | column -t -s $'\t' -N file,package,version,source
+  # Each column is as wide as its longest entry.
+  { printf 'file\tpackage\tversion\tsource\n'; sort "$work/licences"; } | awk -F '\t' '
+    { for (i = 1; i <= 4; ++i) { cell[NR, i] = $i; if (length($i) > width[i]) width[i] = length($i) } }
+    END { for (n = 1; n <= NR; ++n) {
+      line = ""
+      for (i = 1; i <= 4; ++i) line = line sprintf("%-" width[i] + 2 "s", cell[n, i])
+      sub(/ +$/, "", line)
+      print line } }'
 } > "$documents/licences/README"
 mkdir "$documents/licences/common-licenses"
 grep -rhoE '/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9]' "$documents" | sort -u | while IFS= read -r licence; do
