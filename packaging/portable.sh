@@ -138,7 +138,9 @@ Licences: LICENSE and copyright, and for the files of others licences/README.
 README
 
 # Text files that were configured may name the build; debugging information is stripped.
-traces=$(grep -rlF -e "$build" -e "$here/" "$top" || true)
+# Paths of other projects may end like ours: "../src/include".
+ours=$(printf '%s' "$build|$here" | sed 's/[].[*+?^$(){}\\]/\\&/g')
+traces=$(grep -rlE -e "(^|[^[:alnum:]_./-])($ours)/" "$top" || true)
 [ -z "$traces" ] || fail "these files name a folder of this machine: $traces"
 file=$to/finegrain-mpi-$version-linux-$(uname -m)-glibc$glibc.tar.gz
 tar -C "$work" --owner 0 --group 0 --sort name -czf "$file" "finegrain-mpi-$version"
