@@ -159,6 +159,9 @@ void record_thread_level(Rank* rank) {
   if (level < MPI_THREAD_SERIALIZED || g_process.threads) return;
   g_process.threads = true;
   update_follows_steps();
+  // A thread outside of the library does not know who runs: that may be another thread, which may
+  // end meanwhile.
+  g_running = &kNobody;
   g_attention.fetch_or(kThreads, std::memory_order_relaxed);
   for (const auto& each : g_process.all)
     if (each) each->short_path = nullptr;

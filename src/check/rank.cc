@@ -16,9 +16,6 @@ constinit Next g_next{};
 // Never destroyed: ranks call MPI until the process ends.
 Process& g_process = *new Process;
 
-namespace {
-const sched::Proclet* const kNobody = nullptr;
-}
 const sched::Proclet* const* g_running = &kNobody;
 
 Rank* current_rank() {

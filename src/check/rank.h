@@ -609,10 +609,12 @@ inline void Rank::guess_next() {
 
 /// The running rank; null outside of ranks and where MPI was not initialised.
 Rank* current_rank();
-/// The address at which the scheduler publishes the running proclet; set once the
-/// process is tracked.
+/// The address at which the scheduler publishes the running proclet, set once the process is
+/// tracked; where there are threads, the address of a null pointer.
 extern const sched::Proclet* const* g_running;
-/// As current_rank(), for callers on a rank's own thread; null where the rank is unknown.
+inline constexpr const sched::Proclet* kNobody = nullptr;
+/// As current_rank(), for callers on a rank's own thread; null where the rank is unknown and where
+/// there are threads.
 inline Rank* running_rank() {
   const sched::Proclet* proclet = *g_running;
   return proclet ? static_cast<Rank*>(proclet->tool) : nullptr;
