@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/clock.h"
+
 namespace fgmpi::launcher {
 namespace {
 
@@ -61,6 +63,12 @@ int Ends::status(pid_t child, int status) {
   const bool by_proxy = killed != was_alive_.end() && killed->second && WIFSIGNALED(status) &&
                         WTERMSIG(status) == SIGKILL;
   return by_proxy && any_ended_badly_before() ? 0 : status;
+}
+
+bool Ends::hold_back(pid_t child, int64_t now) {
+  constexpr int64_t kHeldFor = 2 * kSecond;
+  if (connection_ended_) return false;
+  return now - held_back_since_.try_emplace(child, now).first->second < kHeldFor;
 }
 
 }  // namespace fgmpi::launcher

@@ -44,8 +44,9 @@
 //    one, if they ended before the proxy asked for the last time (6 or 15 for one that aborted).
 //    Here proxies on this host read the status 0 for such processes (hydra_ends.h).
 // 10. The status of a process whose end the proxy learns before it reads the end of that process's
-//     connection. The proxy forgets that status, and the status of the job is 1. Here mpiexec.hydra
-//     receives the true status.
+//     connection. The proxy forgets that status, and the status of the job is 1; a proxy of hydra
+//     5.0 even ends no other process. Here the proxy learns the status later, and mpiexec.hydra
+//     receives the true one.
 // 11. SIGUSR1 to mpiexec. Hydra passes it on to all processes, also to those that would die
 //     of it or whose system calls it would end early. Here only processes that expect it get
 //     it (hydra_notices.h).
@@ -455,6 +456,14 @@ void record_status(int status) {
   g_guard.statuses->add(status);
 }
 
+/// True where waitpid() would return a status that the proxy should learn later.
+bool is_held_back() {
+  siginfo_t info{};
+  if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return false;
+  if (info.si_code == CLD_EXITED && info.si_status == 0) return false;
+  return ends().hold_back(info.si_pid, fgmpi::now_ns());
+}
+
 /// The corrected message of a proxy to mpiexec.hydra; empty where it is correct, or while a process
 /// has not been waited for.
 std::vector<int> mended_statuses(const void* bytes, size_t count) {
@@ -504,6 +513,8 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
 
 __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int options) {
   static auto* real = reinterpret_cast<pid_t (*)(pid_t, int*, int)>(dlsym(RTLD_NEXT, "waitpid"));
+  if (g_guard.proxy && !g_guard.survives && pid == -1 && (options & WNOHANG) && is_held_back())
+    return 0;
   const pid_t ended = real(pid, status, options);
   if (g_guard.proxy && ended > 0 && status) {
     if (!g_guard.survives) *status = ends().status(ended, *status);
@@ -549,6 +560,9 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
   ssize_t got = 0;
   if (g_guard.proxy && output_lines().read(fd, bytes, count, &got)) return got;
   got = syscall(SYS_read, fd, bytes, count);
+  struct stat what;
+  if (g_guard.proxy && got == 0 && count > 0 && fstat(fd, &what) == 0 && S_ISSOCK(what.st_mode))
+    ends().connection_ended();
   if (g_guard.active && got > 0 && count <= fgmpi::launcher::kLongestGreeting)
     newcomers().record_read(fd, static_cast<const char*>(bytes), static_cast<size_t>(got));
   if (got > 0 && g_guard.active) output_join().read_from(fd);
