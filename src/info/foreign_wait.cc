@@ -18,8 +18,9 @@ namespace {
 template <class T>
 class Copy {
  public:
-  Copy(const ReadMemory& read, uint64_t address)
-      : good_(address && read(address, bytes_, sizeof bytes_)) {}
+  Copy(const ReadMemory& read, uint64_t address) {
+    good_ = address && read(address, bytes_, sizeof bytes_);
+  }
   explicit operator bool() const { return good_; }
   const T* operator->() const { return reinterpret_cast<const T*>(bytes_); }
   const T& operator*() const { return *reinterpret_cast<const T*>(bytes_); }
