@@ -162,7 +162,8 @@ def define(call, function, body, caught=""):
     """Returns the definition of a binding. `caught`: for a body that may throw std::bad_alloc, the communicator's handle."""
     line, symbol = export(call)
     if not function.declared:
-        line = f'extern "C" {function.signature(symbol)};\nextern "C" {function.signature(call.symbol)};\n{line}'
+        declared = [wrapped(f'extern "C" {pointers_left(function.signature(name))};') for name in (symbol, call.symbol)]
+        line = "\n".join([*declared, line])
     text = "\n".join(wrapped(f"  {statement}") for statement in body)
     begin, end = (" try {", f"\nFGMPI_CATCH_NO_MEMORY({spoken(call)}, {caught})") if caught else (" {", "")
     return f"{line}\n{wrapped(pointers_left(function.signature(symbol)) + begin)}\n{text}\n}}{end}\n"
