@@ -128,7 +128,7 @@ Status make_struct(bool large, int64_t count, NumberArray lengths, NumberArray d
                      std::move(inner), out);
 }
 
-Status make_resized(bool large, const Type& old, int64_t lb, int64_t extent, Type* out) {
+Status make_resized(bool large, int64_t lb, int64_t extent, const Type& old, Type* out) {
   NumberList bounds{lb, extent};
   return large ? make(MPI_COMBINER_RESIZED, {}, {}, std::move(bounds), only(old), out)
                : make(MPI_COMBINER_RESIZED, {}, std::move(bounds), {}, only(old), out);

@@ -57,7 +57,7 @@ Status make_hindexed_block(bool large, int64_t count, int64_t length, NumberArra
 /// `displs` in bytes.
 Status make_struct(bool large, int64_t count, NumberArray lengths, NumberArray displs,
                    const std::vector<Type>& types, Type* out);
-Status make_resized(bool large, const Type& old, int64_t lb, int64_t extent, Type* out);
+Status make_resized(bool large, int64_t lb, int64_t extent, const Type& old, Type* out);
 Status make_duplicate(const Type& old, Type* out);
 
 /// The arguments of MPI_Type_create_subarray.

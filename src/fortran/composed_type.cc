@@ -48,7 +48,7 @@ class TypeMaker {
     });
   }
   Type resize(const Type& type, int64_t extent) {
-    return keep([&](Type* out) { return datatype::make_resized(false, type, 0, extent, out); });
+    return keep([&](Type* out) { return datatype::make_resized(false, 0, extent, type, out); });
   }
   /// Makes a handle of the result, committed. It is a new one even where `type` is the program's.
   Status commit(const Type& type, MPI_Datatype* handle) {

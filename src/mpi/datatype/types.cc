@@ -2,7 +2,6 @@
 
 #include "mpi/datatype/types.h"
 
-#include <string_view>
 #include <vector>
 
 #include "datatype/copy.h"
@@ -15,21 +14,6 @@ namespace fgmpi::mpi {
 
 using datatype::Type;
 
-namespace {
-
-bool is_large(const char* call) { return std::string_view(call).ends_with("_c"); }
-
-/// Makes a type from another one, and its handle. `make(old, new)` calls a constructor.
-template <class Make>
-Status derive(MPI_Datatype old, MPI_Datatype* made, Make&& make) {
-  Type from, type;
-  FGMPI_TRY(find_type(old, &from));
-  FGMPI_TRY(make(from, &type));
-  return give_type(type, false, made);
-}
-
-}  // namespace
-
 Status give_type(const Type& type, bool committed, MPI_Datatype* handle) {
   datatype::hold(type.derived());
   return datatype::make_handle(type.derived(), committed, handle);
@@ -38,54 +22,6 @@ Status give_type(const Type& type, bool committed, MPI_Datatype* handle) {
 Status find_type(MPI_Datatype handle, Type* type) { return Type::of_any(handle, type); }
 
 // ---- Constructors -------------------------------------------------------------------------------
-
-Status type_contiguous(const char* call, int64_t count, MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_contiguous(is_large(call), count, from, to);
-  });
-}
-
-Status type_vector(const char* call, int64_t count, int64_t length, int64_t stride,
-                   MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_vector(is_large(call), count, length, stride, from, to);
-  });
-}
-
-Status type_hvector(const char* call, int64_t count, int64_t length, int64_t stride,
-                    MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_hvector(is_large(call), count, length, stride, from, to);
-  });
-}
-
-Status type_indexed(const char* call, int64_t count, NumberArray lengths, NumberArray displs,
-                    MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_indexed(is_large(call), count, lengths, displs, from, to);
-  });
-}
-
-Status type_hindexed(const char* call, int64_t count, NumberArray lengths, NumberArray displs,
-                     MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_hindexed(is_large(call), count, lengths, displs, from, to);
-  });
-}
-
-Status type_indexed_block(const char* call, int64_t count, int64_t length, NumberArray displs,
-                          MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_indexed_block(is_large(call), count, length, displs, from, to);
-  });
-}
-
-Status type_hindexed_block(const char* call, int64_t count, int64_t length, NumberArray displs,
-                           MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_hindexed_block(is_large(call), count, length, displs, from, to);
-  });
-}
 
 Status type_struct(const char* call, int64_t count, NumberArray lengths, NumberArray displs,
                    const MPI_Datatype* types, MPI_Datatype* made) {
@@ -96,54 +32,12 @@ Status type_struct(const char* call, int64_t count, NumberArray lengths, NumberA
   return give_type(type, false, made);
 }
 
-Status type_resized(const char* call, MPI_Datatype old, int64_t lb, int64_t extent,
-                    MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_resized(is_large(call), from, lb, extent, to);
-  });
-}
-
-Status type_subarray(const char* call, const datatype::SubarrayArguments& arguments,
-                     MPI_Datatype old, MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_subarray(is_large(call), arguments, from, to);
-  });
-}
-
-Status type_darray(const char* call, const datatype::DarrayArguments& arguments, MPI_Datatype old,
-                   MPI_Datatype* made) {
-  return derive(old, made, [&](const Type& from, Type* to) {
-    return datatype::make_darray(is_large(call), arguments, from, to);
-  });
-}
-
-namespace {
-
-/// The handle of a type of a precision, which is the same for all ranks and calls, and committed.
 Status give_permanent(const Type& type, MPI_Datatype* made) {
   datatype::DerivedType* derived = type.derived();
   if (derived->permanent_handle == MPI_DATATYPE_NULL)
     FGMPI_TRY(give_type(type, true, &derived->permanent_handle));
   *made = derived->permanent_handle;
   return {};
-}
-
-}  // namespace
-
-Status type_f90_real(int precision, int range, MPI_Datatype* made) {
-  Type type;
-  FGMPI_TRY(datatype::make_f90_real(precision, range, &type));
-  return give_permanent(type, made);
-}
-Status type_f90_complex(int precision, int range, MPI_Datatype* made) {
-  Type type;
-  FGMPI_TRY(datatype::make_f90_complex(precision, range, &type));
-  return give_permanent(type, made);
-}
-Status type_f90_integer(int range, MPI_Datatype* made) {
-  Type type;
-  FGMPI_TRY(datatype::make_f90_integer(range, &type));
-  return give_permanent(type, made);
 }
 
 Status type_commit(MPI_Datatype* handle) {

@@ -21,40 +21,40 @@ namespace fgmpi::mpi {
 
 using datatype::NumberArray;
 
+/// As Type::of_any(), with an error that names the argument of the call.
+Status find_type(MPI_Datatype handle, datatype::Type* type);
+
 // ---- Constructors (section 5.1.2 to 5.1.4) ------------------------------------------------------
-Status type_contiguous(const char* call, int64_t count, MPI_Datatype old, MPI_Datatype* made);
-Status type_vector(const char* call, int64_t count, int64_t length, int64_t stride,
-                   MPI_Datatype old, MPI_Datatype* made);
-Status type_hvector(const char* call, int64_t count, int64_t length, int64_t stride,
-                    MPI_Datatype old, MPI_Datatype* made);
-Status type_indexed(const char* call, int64_t count, NumberArray lengths, NumberArray displs,
-                    MPI_Datatype old, MPI_Datatype* made);
-Status type_hindexed(const char* call, int64_t count, NumberArray lengths, NumberArray displs,
-                     MPI_Datatype old, MPI_Datatype* made);
-Status type_indexed_block(const char* call, int64_t count, int64_t length, NumberArray displs,
-                          MPI_Datatype old, MPI_Datatype* made);
-Status type_hindexed_block(const char* call, int64_t count, int64_t length, NumberArray displs,
-                           MPI_Datatype old, MPI_Datatype* made);
+/// True for the name of a large-count call.
+inline bool is_large(const char* call) { return std::string_view(call).ends_with("_c"); }
+/// Makes a handle of a type for the calling rank.
+Status give_type(const datatype::Type& type, bool committed, MPI_Datatype* handle);
+/// The handle of a type that programs cannot free, which is the same for all ranks and calls, and
+/// committed.
+Status give_permanent(const datatype::Type& type, MPI_Datatype* handle);
+/// Makes a type from another one by a constructor of datatype/constructors.h, and its handle.
+template <auto constructor, class... Arguments>
+Status derive_type(const char* call, MPI_Datatype old, MPI_Datatype* made,
+                   const Arguments&... arguments) {
+  datatype::Type from, type;
+  FGMPI_TRY(find_type(old, &from));
+  FGMPI_TRY(constructor(is_large(call), arguments..., from, &type));
+  return give_type(type, false, made);
+}
+/// Finds or makes a type of a precision by its constructor.
+template <auto constructor, class... Arguments>
+Status make_permanent_type(MPI_Datatype* made, Arguments... arguments) {
+  datatype::Type type;
+  FGMPI_TRY(constructor(arguments..., &type));
+  return give_permanent(type, made);
+}
 Status type_struct(const char* call, int64_t count, NumberArray lengths, NumberArray displs,
                    const MPI_Datatype* types, MPI_Datatype* made);
-Status type_resized(const char* call, MPI_Datatype old, int64_t lb, int64_t extent,
-                    MPI_Datatype* made);
-Status type_subarray(const char* call, const datatype::SubarrayArguments& arguments,
-                     MPI_Datatype old, MPI_Datatype* made);
-Status type_darray(const char* call, const datatype::DarrayArguments& arguments, MPI_Datatype old,
-                   MPI_Datatype* made);
-Status type_f90_real(int precision, int range, MPI_Datatype* made);
-Status type_f90_complex(int precision, int range, MPI_Datatype* made);
-Status type_f90_integer(int range, MPI_Datatype* made);
 Status type_commit(MPI_Datatype* type);
 /// Drops the name of a type that is freed.
 void forget_type_name(MPI_Datatype type);
-/// Makes a handle of a type for the calling rank.
-Status give_type(const datatype::Type& type, bool committed, MPI_Datatype* handle);
 
 // ---- Questions (section 5.1.5 to 5.1.9 and 5.1.13) ----------------------------------------------
-/// As Type::of_any(), with an error that names the argument of the call.
-Status find_type(MPI_Datatype handle, datatype::Type* type);
 /// Stores a number, or MPI_UNDEFINED where the variable is too small.
 template <class N>
 void store_number(int64_t value, N* out) {

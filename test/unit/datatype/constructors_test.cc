@@ -67,8 +67,8 @@ TEST_F(Constructors, RefuseWhatNeedsMoreThan63Bits) {
   const int64_t many[] = {k62, k62};
   const int64_t same[] = {0, 0};
   refuses_large(make_hindexed(true, 2, many, same, byte_, &out_));  // by its size alone
-  refuses_large(make_resized(true, byte_, kMost, 1, &out_));
-  refuses_large(make_resized(true, byte_, kLeast, -1, &out_));
+  refuses_large(make_resized(true, kMost, 1, byte_, &out_));
+  refuses_large(make_resized(true, kLeast, -1, byte_, &out_));
   const int64_t sizes[] = {k40, k40}, one[] = {1, 1}, zero[] = {0, 0};
   refuses_large(make_subarray(true, {2, sizes, one, zero, MPI_ORDER_C}, byte_, &out_));
   const int64_t sizes3[] = {k62, k62, k62}, one3[] = {1, 1, 1}, zero3[] = {0, 0, 0};
@@ -86,7 +86,7 @@ TEST_F(Constructors, RefuseWhatNeedsMoreThan63Bits) {
   EXPECT_TRUE(make_hindexed_block(true, 1, 1, first, int_, &wide).ok());
   EXPECT_EQ(wide.lb(), kLeast);
   EXPECT_EQ(wide.extent(), 4);
-  EXPECT_TRUE(make_resized(true, byte_, kLeast, kMost, &wide).ok());
+  EXPECT_TRUE(make_resized(true, kLeast, kMost, byte_, &wide).ok());
   EXPECT_TRUE(make_contiguous(true, 0, large, &wide).ok());
 }
 
@@ -95,7 +95,7 @@ TEST_F(Constructors, RefuseWhatDataNeedsAlsoWhereBoundsAreMarked) {
   const int64_t far[] = {k62};
   Type type, marked;
   ASSERT_TRUE(make_hindexed_block(true, 1, 1, far, byte_, &type).ok());
-  ASSERT_TRUE(make_resized(true, type, 0, 1, &marked).ok());
+  ASSERT_TRUE(make_resized(true, 0, 1, type, &marked).ok());
   EXPECT_EQ(marked.true_lb(), k62);
   EXPECT_EQ(marked.extent(), 1);
   refuses(make_hvector(true, 2, 1, k62, marked, &out_), MPI_ERR_ARG, "63 bits");
@@ -108,7 +108,7 @@ TEST_F(Constructors, RefuseProductsThatWrapAround) {
   // more.
   Type large, still;
   ASSERT_TRUE(make_contiguous(true, int64_t{1} << 60, byte_, &large).ok());
-  ASSERT_TRUE(make_resized(true, large, 0, 0, &still).ok());
+  ASSERT_TRUE(make_resized(true, 0, 0, large, &still).ok());
   refuses(make_vector(true, k62, k62, 0, still, &out_), MPI_ERR_ARG, "63 bits");
   refuses(make_contiguous(true, 8, still, &out_), MPI_ERR_ARG, "63 bits");
   const std::vector<int64_t> lengths(64, k62), places(64, 0);
@@ -138,8 +138,8 @@ TEST_F(Constructors, RefuseDataThatLiesFartherApartThan63Bits) {
   Type low, high, marked_low, marked_high;
   ASSERT_TRUE(make_hindexed_block(true, 1, 1, first, byte_, &low).ok());
   ASSERT_TRUE(make_hindexed_block(true, 1, 1, last, byte_, &high).ok());
-  ASSERT_TRUE(make_resized(true, low, 0, 1, &marked_low).ok());
-  ASSERT_TRUE(make_resized(true, high, 0, 1, &marked_high).ok());
+  ASSERT_TRUE(make_resized(true, 0, 1, low, &marked_low).ok());
+  ASSERT_TRUE(make_resized(true, 0, 1, high, &marked_high).ok());
   refuses(make_struct(true, 2, lengths, both, {marked_low, marked_high}, &out_), MPI_ERR_ARG,
           "63 bits");
 }
@@ -235,7 +235,7 @@ TEST_F(Constructors, MarkersWinOverData) {
   EXPECT_EQ(type.extent(), 9);
   EXPECT_EQ(type.true_extent(), 101);
   // Resizing erases them.
-  ASSERT_TRUE(make_resized(false, type, 2, -5, &two).ok());
+  ASSERT_TRUE(make_resized(false, 2, -5, type, &two).ok());
   EXPECT_EQ(two.lb(), 2);
   EXPECT_EQ(two.extent(), -5);
 }
@@ -273,7 +273,7 @@ TEST_F(Constructors, StructsAreAlignedByTheirData) {
   EXPECT_EQ(struct_of({0, 0}, {none, byte_}).extent(), 1);
   ASSERT_TRUE(make_vector(false, 2, 1, 2, real, &row).ok());  // derived types keep the alignment
   EXPECT_EQ(struct_of({0, 24}, {row, byte_}).extent(), 32);
-  ASSERT_TRUE(make_resized(false, struct_of({0, 8}, {real, byte_}), 0, 9, &packed).ok());
+  ASSERT_TRUE(make_resized(false, 0, 9, struct_of({0, 8}, {real, byte_}), &packed).ok());
   EXPECT_EQ(packed.extent(), 9);
   EXPECT_EQ(struct_of({0, 9}, {packed, byte_}).extent(), 9);  // marked: not padded
   const int lengths[] = {0, 1};

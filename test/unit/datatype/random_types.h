@@ -93,7 +93,7 @@ inline Status make_ours(TypeRecipe* r) {
     case MPI_COMBINER_DUP:
       return make_duplicate(types[0], out);
     case MPI_COMBINER_RESIZED:
-      return make_resized(large, types[0], r->lb, r->extent, out);
+      return make_resized(large, r->lb, r->extent, types[0], out);
     case MPI_COMBINER_CONTIGUOUS:
       return make_contiguous(large, r->count, types[0], out);
     case MPI_COMBINER_VECTOR:

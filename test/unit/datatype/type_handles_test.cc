@@ -200,7 +200,7 @@ TEST_F(TypeHandles, TypesOfOtherArgumentsAreOthers) {
   ASSERT_TRUE(make_hindexed(false, 2, lengths, wide_displs, i, next()).ok());
   ASSERT_TRUE(make_hindexed_block(false, 2, 1, wide_displs, i, next()).ok());
   ASSERT_TRUE(make_struct(false, 2, lengths, wide_displs, {i, i}, next()).ok());
-  ASSERT_TRUE(make_resized(false, i, 0, 8, next()).ok());
+  ASSERT_TRUE(make_resized(false, 0, 8, i, next()).ok());
   ASSERT_TRUE(make_duplicate(i, next()).ok());
   ASSERT_TRUE(make_duplicate(types[12], next()).ok());
   EXPECT_EQ(count_derived_types(), types.size());
