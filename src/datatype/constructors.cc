@@ -13,26 +13,20 @@ using NumberVector = std::vector<int64_t>;
 
 /// Finds or makes the object of the contents. `values`: as DerivedType says.
 Status make(int combiner, NumberList integers, NumberList addresses, NumberList counts,
-            std::vector<InnerType> types, Type* out, MPI_Datatype values = MPI_DATATYPE_NULL) {
+            std::vector<Type> types, Type* out, MPI_Datatype values = MPI_DATATYPE_NULL) {
   TypeContents contents;
   contents.combiner = combiner;
   contents.integers = std::move(integers);
   contents.addresses = std::move(addresses);
   contents.counts = std::move(counts);
   contents.types = std::move(types);
-  DerivedType* made;
-  FGMPI_TRY(find_or_make(std::move(contents), values, &made));
-  *out = Type(MPI_DATATYPE_NULL, made);
-  release(made);
-  return {};
+  return find_or_make(std::move(contents), values, out);
 }
 /// Makes a type whose arguments are counts alone.
 Status make_of_counts(bool large, int combiner, NumberList numbers, const Type& old, Type* out) {
-  return large ? make(combiner, {}, {}, std::move(numbers), {old.inner()}, out)
-               : make(combiner, std::move(numbers), {}, {}, {old.inner()}, out);
+  return large ? make(combiner, {}, {}, std::move(numbers), {old}, out)
+               : make(combiner, std::move(numbers), {}, {}, {old}, out);
 }
-
-std::vector<InnerType> only(const Type& type) { return {type.inner()}; }
 
 Status negative(const char* argument, int64_t value) {
   return error(MPI_ERR_ARG, "%s is %lld; allowed is 0 or more", argument,
@@ -59,7 +53,7 @@ Status append_lengths(NumberVector* to, NumberArray lengths, int64_t count) {
 }
 
 Status make_listed(bool large, int combiner, bool in_bytes, NumberVector numbers, int64_t count,
-                   NumberArray displs, std::vector<InnerType> types, Type* out) {
+                   NumberArray displs, std::vector<Type> types, Type* out) {
   FGMPI_TRY(check_array("array_of_displacements", displs, count));
   NumberVector addresses;
   append(in_bytes && !large ? &addresses : &numbers, displs, count);
@@ -84,58 +78,56 @@ Status make_vector(bool large, int64_t count, int64_t length, int64_t stride, co
 Status make_hvector(bool large, int64_t count, int64_t length, int64_t stride, const Type& old,
                     Type* out) {
   if (length < 0) return negative("blocklength", length);
-  if (large) return make(MPI_COMBINER_HVECTOR, {}, {}, {count, length, stride}, only(old), out);
-  return make(MPI_COMBINER_HVECTOR, {count, length}, {stride}, {}, only(old), out);
+  if (large) return make(MPI_COMBINER_HVECTOR, {}, {}, {count, length, stride}, {old}, out);
+  return make(MPI_COMBINER_HVECTOR, {count, length}, {stride}, {}, {old}, out);
 }
 
 Status make_indexed(bool large, int64_t count, NumberArray lengths, NumberArray displs,
                     const Type& old, Type* out) {
   NumberVector numbers{count};
   FGMPI_TRY(append_lengths(&numbers, lengths, count));
-  return make_listed(large, MPI_COMBINER_INDEXED, false, std::move(numbers), count, displs,
-                     only(old), out);
+  return make_listed(large, MPI_COMBINER_INDEXED, false, std::move(numbers), count, displs, {old},
+                     out);
 }
 
 Status make_hindexed(bool large, int64_t count, NumberArray lengths, NumberArray displs,
                      const Type& old, Type* out) {
   NumberVector numbers{count};
   FGMPI_TRY(append_lengths(&numbers, lengths, count));
-  return make_listed(large, MPI_COMBINER_HINDEXED, true, std::move(numbers), count, displs,
-                     only(old), out);
+  return make_listed(large, MPI_COMBINER_HINDEXED, true, std::move(numbers), count, displs, {old},
+                     out);
 }
 
 Status make_indexed_block(bool large, int64_t count, int64_t length, NumberArray displs,
                           const Type& old, Type* out) {
   if (length < 0) return negative("blocklength", length);
   return make_listed(large, MPI_COMBINER_INDEXED_BLOCK, false, {count, length}, count, displs,
-                     only(old), out);
+                     {old}, out);
 }
 
 Status make_hindexed_block(bool large, int64_t count, int64_t length, NumberArray displs,
                            const Type& old, Type* out) {
   if (length < 0) return negative("blocklength", length);
   return make_listed(large, MPI_COMBINER_HINDEXED_BLOCK, true, {count, length}, count, displs,
-                     only(old), out);
+                     {old}, out);
 }
 
 Status make_struct(bool large, int64_t count, NumberArray lengths, NumberArray displs,
                    const std::vector<Type>& types, Type* out) {
   NumberVector numbers{count};
   FGMPI_TRY(append_lengths(&numbers, lengths, count));
-  std::vector<InnerType> inner;
-  for (const Type& type : types) inner.push_back(type.inner());
-  return make_listed(large, MPI_COMBINER_STRUCT, true, std::move(numbers), count, displs,
-                     std::move(inner), out);
+  return make_listed(large, MPI_COMBINER_STRUCT, true, std::move(numbers), count, displs, types,
+                     out);
 }
 
 Status make_resized(bool large, int64_t lb, int64_t extent, const Type& old, Type* out) {
   NumberList bounds{lb, extent};
-  return large ? make(MPI_COMBINER_RESIZED, {}, {}, std::move(bounds), only(old), out)
-               : make(MPI_COMBINER_RESIZED, {}, std::move(bounds), {}, only(old), out);
+  return large ? make(MPI_COMBINER_RESIZED, {}, {}, std::move(bounds), {old}, out)
+               : make(MPI_COMBINER_RESIZED, {}, std::move(bounds), {}, {old}, out);
 }
 
 Status make_duplicate(const Type& old, Type* out) {
-  return make(MPI_COMBINER_DUP, {}, {}, {}, only(old), out);
+  return make(MPI_COMBINER_DUP, {}, {}, {}, {old}, out);
 }
 
 // ---- Arrays -------------------------------------------------------------------------------------
@@ -178,7 +170,7 @@ Status make_subarray(bool large, const SubarrayArguments& a, const Type& old, Ty
     append(large ? &numbers : &integers, array, a.dims);
   integers.push_back(a.order);
   return make(MPI_COMBINER_SUBARRAY, NumberList(std::span<const int64_t>(integers)), {},
-              NumberList(std::span<const int64_t>(numbers)), only(old), out);
+              NumberList(std::span<const int64_t>(numbers)), {old}, out);
 }
 
 namespace {
@@ -239,7 +231,7 @@ Status make_darray(bool large, const DarrayArguments& a, const Type& old, Type* 
     append(&integers, array, a.dims);
   integers.push_back(a.order);
   return make(MPI_COMBINER_DARRAY, NumberList(std::span<const int64_t>(integers)), {},
-              NumberList(std::span<const int64_t>(counts)), only(old), out);
+              NumberList(std::span<const int64_t>(counts)), {old}, out);
 }
 
 // ---- Types of a precision -----------------------------------------------------------------------

@@ -61,8 +61,9 @@ class Type {
   bool basic() const { return !derived_; }
   /// The object of a derived type, a pair of kPairTypes included; nullptr for a basic type.
   DerivedType* derived() const { return derived_; }
-  InnerType inner() const {
-    return derived_ && !is_pair() ? InnerType(derived_) : InnerType(handle_);
+  /// The handle of a predefined type, a pair included; MPI_DATATYPE_NULL for others.
+  MPI_Datatype predefined() const {
+    return !derived_ ? handle_ : is_pair() ? derived_->values : MPI_DATATYPE_NULL;
   }
   /// The positions of the bytes. It lives as long as somebody holds the type.
   const TypeTree& tree() const;

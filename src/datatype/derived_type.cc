@@ -51,10 +51,10 @@ Status complete(DerivedType* type) {
   const TypeContents& c = type->contents;
   if (is_of_precision(c.combiner)) {
     // The values are those of a predefined type (basic_type.h).
-    const InnerType values(type->values);
-    type->bounds = {{0, TypeBound::kData}, {values.size(), TypeBound::kData}};
-    type->tree = {make_run(0, values.size()), values.size(), values.size(), type->values};
-    type->alignment = alignment_of(values);
+    const int64_t size = basic_size(type->values);
+    type->bounds = {{0, TypeBound::kData}, {size, TypeBound::kData}};
+    type->tree = {make_run(0, size), size, size, type->values};
+    type->alignment = basic_type(type->values)->alignment;
     return {};
   }
   FGMPI_TRY(bounds_of(c, &type->bounds));
@@ -85,34 +85,10 @@ int64_t count_bytes(const TypeNode& node) {
 
 }  // namespace
 
-// ---- Inner types --------------------------------------------------------------------------------
-
-InnerType::InnerType(MPI_Datatype predefined)
-    : handle_(predefined),
-      derived_(pair_index(predefined) < kPairTypes ? pair_type(predefined) : nullptr) {
-  if (derived_) hold(derived_);
-}
-InnerType::InnerType(DerivedType* derived) : derived_(derived) { hold(derived); }
-InnerType::InnerType(const InnerType& other) : handle_(other.handle_), derived_(other.derived_) {
-  if (derived_) hold(derived_);
-}
-InnerType::InnerType(InnerType&& other) noexcept
-    : handle_(other.handle_), derived_(std::exchange(other.derived_, nullptr)) {}
-InnerType& InnerType::operator=(InnerType other) noexcept {
-  std::swap(handle_, other.handle_);
-  std::swap(derived_, other.derived_);
-  return *this;
-}
-InnerType::~InnerType() {
-  if (derived_) release(derived_);
-}
-int64_t InnerType::size() const { return derived_ ? derived_->size() : basic_size(handle_); }
-int64_t InnerType::extent() const { return derived_ ? derived_->tree.extent : basic_size(handle_); }
-
 uint64_t TypeContents::hash() const {
   uint64_t hash = mixed(static_cast<uint64_t>(combiner), integers.hash());
   hash = mixed(mixed(hash, addresses.hash()), counts.hash());
-  for (const InnerType& type : types)
+  for (const Type& type : types)
     hash = mixed(hash, type.derived() ? reinterpret_cast<uintptr_t>(type.derived())
                                       : static_cast<uint64_t>(type.handle()));
   return hash;
@@ -128,24 +104,22 @@ DerivedType* pair_type(MPI_Datatype handle) {
   return pairs[pair_index(handle)];
 }
 
-Status find_or_make(TypeContents contents, MPI_Datatype values, DerivedType** out) {
+Status find_or_make(TypeContents contents, MPI_Datatype values, Type* out) {
   const uint64_t hash = contents.hash();
   const auto [first, last] = types().equal_range(hash);
   for (auto at = first; at != last; ++at) {
     if (!(at->second->contents == contents)) continue;
-    *out = at->second;
-    hold(*out);
+    *out = Type(MPI_DATATYPE_NULL, at->second);
     return {};
   }
   auto made = std::make_unique<DerivedType>();
   made->contents = std::move(contents);
   made->hash = hash;
   made->values = values;
-  made->references = 1;
   FGMPI_TRY(complete(made.get()));
   made->contiguous = made->tree.contiguous();
   types().emplace(hash, made.get());
-  *out = made.release();
+  *out = Type(MPI_DATATYPE_NULL, made.release());
   return {};
 }
 
@@ -184,7 +158,7 @@ bool DerivedType::permanent() const {
 size_t DerivedType::memory() const {
   return sizeof *this + tree.memory() - sizeof tree + contents.integers.heap_bytes() +
          contents.addresses.heap_bytes() + contents.counts.heap_bytes() +
-         contents.types.capacity() * sizeof(InnerType);
+         contents.types.capacity() * sizeof(Type);
 }
 
 bool DerivedType::validate(std::string* reason) const {

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -24,40 +23,14 @@
 
 namespace fgmpi::datatype {
 
-struct DerivedType;
-
-/// A type that another one is made of: a predefined type by its handle, or a derived one. It holds
-/// a reference.
-class InnerType {
- public:
-  explicit InnerType(MPI_Datatype predefined);
-  explicit InnerType(DerivedType* derived);
-  InnerType(const InnerType& other);
-  InnerType(InnerType&& other) noexcept;
-  InnerType& operator=(InnerType other) noexcept;
-  ~InnerType();
-  /// The derived type, a pair of kPairTypes included; nullptr for a basic type.
-  DerivedType* derived() const { return derived_; }
-  /// The handle of a predefined type; MPI_DATATYPE_NULL for others.
-  MPI_Datatype handle() const { return handle_; }
-  bool operator==(const InnerType& other) const {
-    return handle_ == other.handle_ && derived_ == other.derived_;
-  }
-
-  int64_t size() const;
-  int64_t extent() const;
-
- private:
-  MPI_Datatype handle_ = MPI_DATATYPE_NULL;
-  DerivedType* derived_ = nullptr;
-};
+class Type;  // datatype.h
 
 /// The arguments of a constructor, in the order of MPI-4.0 section 5.1.13. What a large-count call
 /// was given is in `counts`, where there is any.
 struct TypeContents {
   int combiner = MPI_COMBINER_NAMED;
   NumberList integers, addresses, counts;
-  std::vector<InnerType> types;
+  std::vector<Type> types;
 
   /// True where a large-count call made the type.
   bool large() const { return !counts.empty(); }
@@ -112,10 +85,9 @@ struct DerivedType {
   bool validate(std::string* reason) const;
 };
 
-/// Finds the object with these contents or makes it; *out gets a reference. `values`: as in
-/// DerivedType. Errors: MPI_ERR_ARG when a bound, or the bytes of an element, need more than 63
-/// bits.
-Status find_or_make(TypeContents contents, MPI_Datatype values, DerivedType** out);
+/// Finds the type with these contents or makes it. `values`: as in DerivedType. Errors: MPI_ERR_ARG
+/// when a bound, or the bytes of an element, need more than 63 bits.
+Status find_or_make(TypeContents contents, MPI_Datatype values, Type* out);
 inline void hold(DerivedType* type) { ++type->references; }
 void release(DerivedType* type);
 
@@ -131,7 +103,7 @@ size_t derived_type_memory();
 Status bounds_of(const TypeContents& contents, TypeBounds* out);
 /// The alignment of a type: the greatest of the predefined types in it that have data.
 int64_t alignment_of(const TypeContents& contents);
-int64_t alignment_of(const InnerType& type);
+int64_t alignment_of(const Type& type);
 /// Makes the tree. REQUIRES: the bounds are ok.
 void make_tree(const TypeContents& contents, const TypeBounds& bounds, TypeTree* out);
 

@@ -24,7 +24,7 @@ class BoundsSum {
   explicit BoundsSum(const TypeSource& source) : source_(source) {}
 
   /// Adds `length` elements of a type, the first at `at`.
-  void add(const InnerType& type, int64_t length, Wide at) {
+  void add(const Type& type, int64_t length, Wide at) {
     if (length == 0) return;
     const TypeBounds one = source_.bounds(type);
     const Wide last = Wide{length - 1} * one.extent();
@@ -36,7 +36,7 @@ class BoundsSum {
       add_data(at + down + source_.low(type), at + up + source_.high(type));
   }
   /// As `count` calls of add(type, length, i * stride).
-  void add_loop(const InnerType& type, int64_t count, int64_t length, Wide stride) {
+  void add_loop(const Type& type, int64_t count, int64_t length, Wide stride) {
     if (count == 0 || length == 0) return;
     add(type, length, 0);
     if (count == 1 || !ok_) return;
@@ -122,7 +122,7 @@ void add_blocks(const TypeContents& c, BoundsSum* sum, const TypeSource& source)
   const bool of_struct = c.combiner == MPI_COMBINER_STRUCT;
   const Wide step = of_struct || n == 0 ? Wide{0} : Wide{source.bounds(c.types[0]).extent()};
   for (uint64_t i = 0; i < n; ++i) {
-    const InnerType& type = c.types[of_struct ? i : 0];
+    const Type& type = c.types[of_struct ? i : 0];
     switch (c.combiner) {
       case MPI_COMBINER_INDEXED:
         sum->add(type, c.count(1 + i), c.count(1 + n + i) * step);
@@ -172,7 +172,7 @@ Status TypeSource::bounds_of(const TypeContents& c, TypeBounds* out) const {
   return sum.finish(out);
 }
 
-int64_t alignment_of(const InnerType& type) {
+int64_t alignment_of(const Type& type) {
   return type.derived() ? type.derived()->alignment : basic_type(type.handle())->alignment;
 }
 
@@ -180,7 +180,7 @@ int64_t alignment_of(const TypeContents& contents) {
   int64_t most = 1;
   const bool of_struct = contents.combiner == MPI_COMBINER_STRUCT;
   for (size_t i = 0; i < contents.types.size(); ++i) {
-    const InnerType& type = contents.types[i];
+    const Type& type = contents.types[i];
     const bool has_data = type.size() > 0 && (!of_struct || contents.count(1 + i) > 0);
     if (has_data) most = std::max(most, alignment_of(type));
   }

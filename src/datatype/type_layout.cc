@@ -103,9 +103,9 @@ struct ElementsFound {
   }
 };
 
-void add_elements(const InnerType& type, ElementsFound* found) {
+void add_elements(const Type& type, ElementsFound* found) {
   if (type.size() == 0) return;
-  if (type.handle() != MPI_DATATYPE_NULL) return found->add(type.handle());
+  if (type.predefined() != MPI_DATATYPE_NULL) return found->add(type.predefined());
   const MPI_Datatype element = type.derived()->tree.element;
   found->several |= element == MPI_DATATYPE_NULL;
   found->add(element);
@@ -163,30 +163,30 @@ int64_t TypeSource::basic_size(MPI_Datatype type) const {
   return found == sizes_->end() ? 0 : found->second;
 }
 
-TypeBounds TypeSource::bounds(const InnerType& type) const {
+TypeBounds TypeSource::bounds(const Type& type) const {
   if (!sizes_ && type.derived()) return type.derived()->bounds;
-  if (type.handle() != MPI_DATATYPE_NULL) return bounds_of_basic(type.handle(), size(type));
+  if (type.predefined() != MPI_DATATYPE_NULL) return bounds_of_basic(type.predefined(), size(type));
   return placed(type.derived()).bounds;
 }
 
-int64_t TypeSource::size(const InnerType& type) const {
+int64_t TypeSource::size(const Type& type) const {
   if (!sizes_) return type.size();
-  if (type.handle() != MPI_DATATYPE_NULL) return basic_size(type.handle());
+  if (type.predefined() != MPI_DATATYPE_NULL) return basic_size(type.predefined());
   const TypePart& part = placed(type.derived()).part;
   return part.node ? part.node->size : 0;
 }
 
-int64_t TypeSource::low(const InnerType& type) const {
+int64_t TypeSource::low(const Type& type) const {
   return !sizes_ && type.derived() ? type.derived()->tree.low() : 0;
 }
 
-int64_t TypeSource::high(const InnerType& type) const {
+int64_t TypeSource::high(const Type& type) const {
   return !sizes_ && type.derived() ? type.derived()->tree.high() : size(type);
 }
 
-TypePart TypeSource::part(const InnerType& type) const {
+TypePart TypeSource::part(const Type& type) const {
   if (!sizes_ && type.derived()) return type.derived()->tree.root;
-  if (type.handle() != MPI_DATATYPE_NULL) return make_run(0, size(type));
+  if (type.predefined() != MPI_DATATYPE_NULL) return make_run(0, size(type));
   return placed(type.derived()).part;
 }
 
@@ -288,11 +288,10 @@ Status bounds_of(const TypeContents& contents, TypeBounds* out) {
 
 TypeTree placed_tree_of(const Type& type, const PlacedSizes& sizes) {
   const TypeSource source(&sizes);
-  const InnerType inner = type.inner();
   TypeTree tree;
-  tree.root = source.part(inner);
+  tree.root = source.part(type);
   tree.size = tree.root.node ? tree.root.node->size : 0;
-  tree.extent = source.bounds(inner).extent();
+  tree.extent = source.bounds(type).extent();
   tree.element = type.tree().element;
   return tree;
 }

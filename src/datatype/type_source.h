@@ -21,12 +21,12 @@ class TypeSource {
   /// Inner types with other sizes of predefined types, which have neither gaps nor alignment.
   explicit TypeSource(const PlacedSizes* sizes) : sizes_(sizes) {}
 
-  TypeBounds bounds(const InnerType& type) const;
-  int64_t size(const InnerType& type) const;
-  int64_t low(const InnerType& type) const;   ///< least offset of its bytes
-  int64_t high(const InnerType& type) const;  ///< greatest offset of its bytes, plus one
+  TypeBounds bounds(const Type& type) const;
+  int64_t size(const Type& type) const;
+  int64_t low(const Type& type) const;   ///< least offset of its bytes
+  int64_t high(const Type& type) const;  ///< greatest offset of its bytes, plus one
   /// The positions of the bytes of one element at offset 0.
-  TypePart part(const InnerType& type) const;
+  TypePart part(const Type& type) const;
 
   Status bounds_of(const TypeContents& contents, TypeBounds* out) const;
   TypePart part_of(const TypeContents& contents) const;

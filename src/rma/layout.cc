@@ -6,15 +6,10 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "datatype/basic_type.h"
 #include "datatype/type_tree.h"
 
 namespace fgmpi::rma {
 namespace {
-
-bool is_predefined(const datatype::Type& type) {
-  return type.basic() || datatype::pair_index(type.handle()) < datatype::kPairTypes;
-}
 
 std::shared_ptr<Layout> layout_from(const datatype::TypeTree& tree) {
   auto layout = std::make_shared<Layout>();
@@ -86,8 +81,8 @@ void set_layout_dropped_handler(void (*handler)(const Layout&)) { g_on_dropped =
 size_t count_cached_layouts() { return cache().size(); }
 
 LayoutPtr layout_of(const datatype::Type& type) {
-  if (is_predefined(type)) {
-    LayoutPtr& kept = predefined_layouts()[type.handle()];
+  if (type.predefined() != MPI_DATATYPE_NULL) {
+    LayoutPtr& kept = predefined_layouts()[type.predefined()];
     if (!kept) kept = layout_from(type.tree());
     return kept;
   }

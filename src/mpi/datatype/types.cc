@@ -104,14 +104,11 @@ void store_list(const datatype::NumberList& from, N* to) {
 }
 
 /// Makes handles of the types that a type is made of; the program frees those of derived types.
-Status store_types(const std::vector<datatype::InnerType>& types, MPI_Datatype* to) {
-  for (const datatype::InnerType& type : types) {
-    *to = type.handle();
-    if (type.handle() == MPI_DATATYPE_NULL) {
-      datatype::DerivedType* derived = type.derived();
-      const Type held(MPI_DATATYPE_NULL, derived);
-      FGMPI_TRY(derived->permanent() ? give_permanent(held, to) : give_type(held, true, to));
-    }
+Status store_types(const std::vector<Type>& types, MPI_Datatype* to) {
+  for (const Type& type : types) {
+    *to = type.predefined();
+    if (*to == MPI_DATATYPE_NULL)
+      FGMPI_TRY(type.derived()->permanent() ? give_permanent(type, to) : give_type(type, true, to));
     ++to;
   }
   return {};

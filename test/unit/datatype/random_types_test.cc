@@ -123,8 +123,7 @@ TEST_F(RandomDatatypes, KeepTheirArguments) {
     EXPECT_EQ(numbers_of(contents.addresses), given.addresses);
     EXPECT_EQ(numbers_of(contents.counts), given.counts);
     ASSERT_EQ(contents.types.size(), r.inner.size());
-    for (size_t i = 0; i < r.inner.size(); ++i)
-      EXPECT_TRUE(contents.types[i] == r.inner[i]->made.inner());
+    for (size_t i = 0; i < r.inner.size(); ++i) EXPECT_TRUE(contents.types[i] == r.inner[i]->made);
   });
 }
 

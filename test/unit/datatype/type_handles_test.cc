@@ -164,7 +164,7 @@ TEST_F(TypeHandles, InnerTypesLiveInOuterOnes) {
   }
   EXPECT_EQ(count_derived_types(), 2u);
   const Type inner = vector_of(3);
-  EXPECT_TRUE(outer.derived()->contents.types[0] == inner.inner());
+  EXPECT_TRUE(outer.derived()->contents.types[0] == inner);
   Type again;
   ASSERT_TRUE(make_contiguous(false, 2, inner, &again).ok());
   EXPECT_TRUE(again == outer);
