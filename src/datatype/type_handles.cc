@@ -53,24 +53,23 @@ FoundType detail::find_other(MPI_Datatype handle) {
   return {reinterpret_cast<DerivedType*>(slot & ~kCommitted), (slot & kCommitted) != 0};
 }
 
-Status make_handle(DerivedType* type, bool committed, MPI_Datatype* handle) {
+Status make_handle(const Type& type, bool committed, MPI_Datatype* handle) {
   TypeHandleTable& t = g_handles;
   uint32_t at = t.free;
   if (at != kNone) {
     t.free = static_cast<uint32_t>(t.slot(at) >> kNextShift);
   } else {
-    if (t.used == kMostDirect + kOfEachKind) {
-      release(type);
+    if (t.used == kMostDirect + kOfEachKind)
       return error(MPI_ERR_INTERN,
                    "a process has %u datatypes, which is the greatest number; "
                    "allowed are new ones after MPI_Type_free",
                    t.used);
-    }
     at = t.used;
     if (at % detail::kChunk == 0) t.chunks.push_back(std::make_unique<Slot[]>(detail::kChunk));
     ++t.used;
   }
-  t.slot(at) = reinterpret_cast<Slot>(type) | (committed ? kCommitted : 0);
+  hold(type.derived());
+  t.slot(at) = reinterpret_cast<Slot>(type.derived()) | (committed ? kCommitted : 0);
   ++t.in_use;
   *handle = handle_of(at);
   return {};

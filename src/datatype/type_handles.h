@@ -19,7 +19,7 @@
 
 #include "base/status.h"
 #include "datatype/basic_type.h"
-#include "datatype/derived_type.h"
+#include "datatype/datatype.h"
 #include "host/handle_bits.h"
 
 namespace fgmpi::datatype {
@@ -65,9 +65,9 @@ inline FoundType find_derived(MPI_Datatype handle) {
           (slot & detail::kCommitted) != 0};
 }
 
-/// Makes a handle, which takes over the caller's reference. Errors: MPI_ERR_INTERN when no handle
-/// is left.
-Status make_handle(DerivedType* type, bool committed, MPI_Datatype* handle);
+/// Makes a handle, which holds a reference of its own. Errors: MPI_ERR_INTERN when no handle is
+/// left. REQUIRES: type.derived().
+Status make_handle(const Type& type, bool committed, MPI_Datatype* handle);
 /// REQUIRES: find_derived() finds a type.
 void commit_handle(MPI_Datatype handle);
 /// Makes the handle free and drops its reference. REQUIRES: find_derived() finds a type that is not

@@ -63,8 +63,7 @@ class CallbackHandle {
   explicit CallbackHandle(const Type& type) : handle_(type.handle()) {
     DerivedType* derived = type.derived();
     if (!derived || find_derived(handle_).type == derived) return;
-    hold(derived);
-    made_ = make_handle(derived, true, &handle_).ok();
+    made_ = make_handle(type, true, &handle_).ok();
   }
   ~CallbackHandle() {
     if (made_) free_handle(handle_);

@@ -19,8 +19,7 @@ Status duplicate(const datatype::Type& type, MPI_Datatype* out) {
   if (!type.derived() || type.derived()->permanent()) return {};
   datatype::Type copy;
   FGMPI_TRY(datatype::make_duplicate(type, &copy));
-  datatype::hold(copy.derived());
-  return datatype::make_handle(copy.derived(), true, out);
+  return datatype::make_handle(copy, true, out);
 }
 
 /// Checks what the standard requires of the displacements of both types (MPI-4.0 section 14.3). The

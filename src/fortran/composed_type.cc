@@ -55,8 +55,7 @@ class TypeMaker {
     if (!status_.ok()) return std::move(status_);
     Type derived = type;
     if (type.basic()) FGMPI_TRY(datatype::make_contiguous(false, 1, type, &derived));
-    datatype::hold(derived.derived());
-    return datatype::make_handle(derived.derived(), true, handle);
+    return datatype::make_handle(derived, true, handle);
   }
 
  private:

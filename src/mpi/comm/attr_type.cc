@@ -43,7 +43,7 @@ void forget_if_empty(MPI_Datatype type) {
 /// Finds a type, committed or not. Errors: MPI_ERR_TYPE.
 Status check_type(MPI_Datatype type) {
   datatype::Type known;
-  return find_type(type, &known);
+  return datatype::Type::of_any(type, &known);
 }
 
 /// True for types that programs cannot free.
@@ -113,10 +113,10 @@ int delete_type_attribute(const char* call, MPI_Datatype type, int keyval) {
 int duplicate_type(MPI_Datatype from, MPI_Datatype* to) {
   constexpr const char* kCall = "MPI_Type_dup";
   datatype::Type old, copy;
-  Status status = find_type(from, &old);
+  Status status = datatype::Type::of_any(from, &old);
   if (status.ok()) status = datatype::make_duplicate(old, &copy);
   const bool committed = old.basic() || datatype::find_derived(from).committed;
-  if (status.ok()) status = give_type(copy, committed, to);
+  if (status.ok()) status = datatype::make_handle(copy, committed, to);
   if (!status.ok()) return code_of(kCall, status);
   comm::Attributes* originals = find(from);
   if (!originals) return MPI_SUCCESS;

@@ -31,7 +31,7 @@ void copy_name(const std::string& name, char* to, int* length) {
 
 Status type_set_name(MPI_Datatype datatype, const char* type_name) {
   datatype::Type type;
-  FGMPI_TRY(find_type(datatype, &type));
+  FGMPI_TRY(datatype::Type::of_any(datatype, &type));
   if (strnlen(type_name, MPI_MAX_OBJECT_NAME) == MPI_MAX_OBJECT_NAME)
     return error(MPI_ERR_ARG, "type_name has %d characters or more; allowed is less",
                  MPI_MAX_OBJECT_NAME);
@@ -41,7 +41,7 @@ Status type_set_name(MPI_Datatype datatype, const char* type_name) {
 
 Status type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
   datatype::Type type;
-  FGMPI_TRY(find_type(datatype, &type));
+  FGMPI_TRY(datatype::Type::of_any(datatype, &type));
   if (const Names* own = names().find_mine())
     if (auto found = own->find(datatype); found != own->end()) {
       copy_name(found->second, type_name, resultlen);

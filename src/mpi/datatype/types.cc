@@ -6,7 +6,6 @@
 
 #include "datatype/copy.h"
 #include "datatype/op.h"
-#include "datatype/type_handles.h"
 #include "mpi/binding.h"
 #include "mpi/calls.h"
 
@@ -14,28 +13,21 @@ namespace fgmpi::mpi {
 
 using datatype::Type;
 
-Status give_type(const Type& type, bool committed, MPI_Datatype* handle) {
-  datatype::hold(type.derived());
-  return datatype::make_handle(type.derived(), committed, handle);
-}
-
-Status find_type(MPI_Datatype handle, Type* type) { return Type::of_any(handle, type); }
-
 // ---- Constructors -------------------------------------------------------------------------------
 
 Status type_struct(const char* call, int64_t count, NumberArray lengths, NumberArray displs,
                    const MPI_Datatype* types, MPI_Datatype* made) {
   std::vector<Type> from(static_cast<size_t>(count));
-  for (size_t i = 0; i < from.size(); ++i) FGMPI_TRY(find_type(types[i], &from[i]));
+  for (size_t i = 0; i < from.size(); ++i) FGMPI_TRY(Type::of_any(types[i], &from[i]));
   Type type;
   FGMPI_TRY(datatype::make_struct(is_large(call), count, lengths, displs, from, &type));
-  return give_type(type, false, made);
+  return datatype::make_handle(type, false, made);
 }
 
 Status give_permanent(const Type& type, MPI_Datatype* made) {
   datatype::DerivedType* derived = type.derived();
   if (derived->permanent_handle == MPI_DATATYPE_NULL)
-    FGMPI_TRY(give_type(type, true, &derived->permanent_handle));
+    FGMPI_TRY(datatype::make_handle(type, true, &derived->permanent_handle));
   *made = derived->permanent_handle;
   return {};
 }
@@ -43,7 +35,7 @@ Status give_permanent(const Type& type, MPI_Datatype* made) {
 Status type_commit(MPI_Datatype* handle) {
   FGMPI_TRY(check_pointer(handle, "datatype"));
   Type type;
-  FGMPI_TRY(find_type(*handle, &type));
+  FGMPI_TRY(Type::of_any(*handle, &type));
   datatype::commit_handle(*handle);
   return {};
 }
@@ -62,14 +54,14 @@ Status type_lower_bound(MPI_Datatype handle, MPI_Aint* lb) {
 
 Status type_upper_bound(MPI_Datatype handle, MPI_Aint* ub) {
   Type type;
-  FGMPI_TRY(find_type(handle, &type));
+  FGMPI_TRY(Type::of_any(handle, &type));
   *ub = type.lb() + type.extent();
   return {};
 }
 
 Status find_envelope(MPI_Datatype handle, TypeEnvelope* out) {
   Type type;
-  FGMPI_TRY(find_type(handle, &type));
+  FGMPI_TRY(Type::of_any(handle, &type));
   *out = {};
   if (!type.derived()) return {};
   const datatype::TypeContents& c = type.derived()->contents;
@@ -108,7 +100,8 @@ Status store_types(const std::vector<Type>& types, MPI_Datatype* to) {
   for (const Type& type : types) {
     *to = type.predefined();
     if (*to == MPI_DATATYPE_NULL)
-      FGMPI_TRY(type.derived()->permanent() ? give_permanent(type, to) : give_type(type, true, to));
+      FGMPI_TRY(type.derived()->permanent() ? give_permanent(type, to)
+                                            : datatype::make_handle(type, true, to));
     ++to;
   }
   return {};
@@ -153,7 +146,7 @@ Status type_contents(const char* call, MPI_Datatype handle, const ContentsArrays
   FGMPI_TRY(check_room("max_large_counts", out.most.counts, envelope.counts));
   FGMPI_TRY(check_room("max_datatypes", out.most.types, envelope.types));
   Type type;
-  FGMPI_TRY(find_type(handle, &type));
+  FGMPI_TRY(Type::of_any(handle, &type));
   const datatype::TypeContents& c = type.derived()->contents;
   store_list(c.integers, out.integers);
   store_list(c.addresses, out.addresses);
@@ -207,7 +200,7 @@ Status unpack_bytes(const void* in, int64_t size, int64_t* position, void* out, 
 
 Status packed_size(int64_t count, MPI_Datatype handle, int64_t* bytes) {
   Type type;
-  FGMPI_TRY(find_type(handle, &type));
+  FGMPI_TRY(Type::of_any(handle, &type));
   FGMPI_TRY(check_volume(count, 1, type, "incount"));
   *bytes = count * type.size();
   return {};

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "datatype/constructors.h"
 #include "datatype/datatype.h"
+#include "datatype/type_handles.h"
 #include "datatype/user_op.h"
 #include "host/internal.h"
 #include "mpi/datatype/pack_external.h"
@@ -21,14 +22,9 @@ namespace fgmpi::mpi {
 
 using datatype::NumberArray;
 
-/// As Type::of_any(), with an error that names the argument of the call.
-Status find_type(MPI_Datatype handle, datatype::Type* type);
-
 // ---- Constructors (section 5.1.2 to 5.1.4) ------------------------------------------------------
 /// True for the name of a large-count call.
 inline bool is_large(const char* call) { return std::string_view(call).ends_with("_c"); }
-/// Makes a handle of a type for the calling rank.
-Status give_type(const datatype::Type& type, bool committed, MPI_Datatype* handle);
 /// The handle of a type that programs cannot free, which is the same for all ranks and calls, and
 /// committed.
 Status give_permanent(const datatype::Type& type, MPI_Datatype* handle);
@@ -37,9 +33,9 @@ template <auto constructor, class... Arguments>
 Status derive_type(const char* call, MPI_Datatype old, MPI_Datatype* made,
                    const Arguments&... arguments) {
   datatype::Type from, type;
-  FGMPI_TRY(find_type(old, &from));
+  FGMPI_TRY(datatype::Type::of_any(old, &from));
   FGMPI_TRY(constructor(is_large(call), arguments..., from, &type));
-  return give_type(type, false, made);
+  return datatype::make_handle(type, false, made);
 }
 /// Finds or makes a type of a precision by its constructor.
 template <auto constructor, class... Arguments>
@@ -64,14 +60,14 @@ void store_number(int64_t value, N* out) {
 template <class N>
 Status type_size(MPI_Datatype handle, N* size) {
   datatype::Type type;
-  FGMPI_TRY(find_type(handle, &type));
+  FGMPI_TRY(datatype::Type::of_any(handle, &type));
   store_number(type.size(), size);
   return {};
 }
 template <class N>
 Status type_extent(MPI_Datatype handle, N* lb, N* extent) {
   datatype::Type type;
-  FGMPI_TRY(find_type(handle, &type));
+  FGMPI_TRY(datatype::Type::of_any(handle, &type));
   store_number(type.lb(), lb);
   store_number(type.extent(), extent);
   return {};
@@ -79,7 +75,7 @@ Status type_extent(MPI_Datatype handle, N* lb, N* extent) {
 template <class N>
 Status type_true_extent(MPI_Datatype handle, N* lb, N* extent) {
   datatype::Type type;
-  FGMPI_TRY(find_type(handle, &type));
+  FGMPI_TRY(datatype::Type::of_any(handle, &type));
   store_number(type.true_lb(), lb);
   store_number(type.true_extent(), extent);
   return {};

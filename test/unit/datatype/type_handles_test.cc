@@ -25,9 +25,8 @@ Type type_of(MPI_Datatype handle) {
   return type;
 }
 MPI_Datatype handle_of(const Type& type, bool committed = true) {
-  hold(type.derived());
   MPI_Datatype handle = MPI_DATATYPE_NULL;
-  EXPECT_TRUE(make_handle(type.derived(), committed, &handle).ok());
+  EXPECT_TRUE(make_handle(type, committed, &handle).ok());
   return handle;
 }
 Type vector_of(int count, MPI_Datatype old = MPI_INT) {
