@@ -194,28 +194,33 @@ void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to) {
   }
 }
 
+/// Copies the next `bytes` bytes of the layout that a cursor walks.
+template <class To>
+void copy_walked(TypeCursor* cursor, int64_t bytes, To to) {
+  for (int64_t before = 0; before < bytes;) {
+    const TypeRows rows = cursor->next_rows(bytes - before);
+    to.copy(rows.offset, before, rows.bytes, rows.stride, rows.bytes, rows.count);
+    before += rows.bytes * rows.count;
+  }
+}
+
 template <class To>
 void copy_elements(const TypeTree& tree, int64_t count, To to) {
+  // copy_node() needs up to 2 KiB of stack for each node of the way down, and proclets may have
+  // 64 KiB. Types in use are less than 10 high.
+  constexpr uint32_t kHighest = 16;
   if (!tree.root.node) return;
-  if (count == 1)
+  if (tree.root.node->height > kHighest) {
+    TypeCursor cursor(tree);
+    copy_walked(&cursor, count * tree.size, to);
+  } else if (count == 1) {
     copy_node(*tree.root.node, tree.root.offset, 0, to);
-  else
+  } else {
     copy_loop(*tree.root.node, tree.root.offset, 0, count, tree.extent, to);
+  }
 }
 
 char* address(const void* buffer) { return static_cast<char*>(const_cast<void*>(buffer)); }
-
-/// Copies between a row and the layout that a cursor walks.
-template <bool kPacks>
-void copy_walked(TypeCursor* cursor, char* layout, char* packed, int64_t bytes) {
-  while (bytes > 0) {
-    const TypeRows rows = cursor->next_rows(bytes);
-    Sides<kPacks>{layout, packed}.copy(rows.offset, 0, rows.bytes, rows.stride, rows.bytes,
-                                       rows.count);
-    packed += rows.bytes * rows.count;
-    bytes -= rows.bytes * rows.count;
-  }
-}
 
 /// Packs or unpacks `bytes` bytes from byte number `position` on.
 template <bool kPacks>
@@ -239,7 +244,7 @@ void copy_part(char* layout, const Type& type, int64_t position, int64_t bytes, 
   }
   TypeCursor cursor(tree);
   cursor.seek(position);
-  copy_walked<kPacks>(&cursor, layout, packed, bytes);
+  copy_walked(&cursor, bytes, Sides<kPacks>{layout, packed});
 }
 
 /// One side of a copy between two layouts: the rows that come next.

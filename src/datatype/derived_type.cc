@@ -63,26 +63,6 @@ Status complete(DerivedType* type) {
   return {};
 }
 
-/// The bytes of data of a node, counted from its runs. It takes no longer for more rounds of a
-/// loop.
-int64_t count_bytes(const TypeNode& node) {
-  int64_t bytes = 0;
-  switch (node.kind) {
-    case TypeNode::kRun:
-      return node.high - node.low;
-    case TypeNode::kLoop:
-    case TypeNode::kPlaces:
-      return node.count * count_bytes(*node.body);
-    case TypeNode::kRuns:
-      for_each_listed_run(node, [&](int64_t, int64_t n) { bytes += n; });
-      return bytes;
-    case TypeNode::kList:
-      for (const TypePart& part : node.lists->parts) bytes += count_bytes(*part.node);
-      return bytes;
-  }
-  return bytes;
-}
-
 }  // namespace
 
 uint64_t TypeContents::hash() const {
@@ -176,7 +156,7 @@ bool DerivedType::validate(std::string* reason) const {
   if (expected.lb() != bounds.lb() || expected.extent() != bounds.extent() ||
       tree.extent != bounds.extent())
     return wrong("the bounds");
-  if ((tree.root.node ? count_bytes(*tree.root.node) : 0) != tree.size) return wrong("the size");
+  if (!tree.validate()) return wrong("the size");
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 namespace fgmpi::datatype {
@@ -31,12 +32,7 @@ void append_rows(TypeNode* node, int64_t offset, const TypeNode& body) {
   node->low = std::min(node->low, offset + body.low);
   node->high = std::max(node->high, offset + body.high);
   node->size += body.size;
-}
-
-TypeNode run_node(int64_t bytes) {
-  TypeNode node;
-  node.size = node.high = bytes;
-  return node;
+  node->height = std::max(node->height, body.height + 1);
 }
 
 /// True for offsets at equal distances.
@@ -47,14 +43,27 @@ bool evenly_spaced(const std::vector<int64_t>& offsets) {
   return true;
 }
 
-/// Adds the runs of a part to a list; returns false when the part is more than a list of runs.
+/// Adds the runs of a part to a list; returns false when the part is more than a list of runs, or a
+/// long one: types that are nested, each with a run more than the one before, would together take
+/// the square of their number.
 bool add_runs(const TypePart& part, std::vector<TypeRun>* out) {
+  constexpr int64_t kMost = 1024;
   const TypeNode& node = *part.node;
-  const bool of_runs = node.kind == TypeNode::kRun || node.kind == TypeNode::kRuns ||
-                       (node.kind == TypeNode::kPlaces && node.body->kind == TypeNode::kRun);
-  if (of_runs)
-    for_each_run(part, 0, [&](int64_t offset, int64_t bytes) { out->push_back({offset, bytes}); });
-  return of_runs;
+  if (node.count > kMost) return false;
+  const auto add = [&](int64_t offset, int64_t bytes) {
+    out->push_back({part.offset + offset, bytes});
+  };
+  if (node.kind == TypeNode::kRun) {
+    add(0, node.size);
+    return true;
+  }
+  if (node.kind == TypeNode::kRuns) {
+    for_each_listed_run(node, add);
+    return true;
+  }
+  if (node.kind != TypeNode::kPlaces || node.body->kind != TypeNode::kRun) return false;
+  node.lists->offsets.for_each([&](int64_t offset) { add(offset, node.body->size); });
+  return true;
 }
 
 /// Joins runs that touch.
@@ -99,6 +108,7 @@ TypePart make_loop(const TypePart& part, int64_t count, int64_t stride) {
   node->descends = body.descends || stride + body.first < body.last;
   node->first = body.first;
   node->last = body.last + last;
+  node->height = body.height + 1;
   return {part.offset, node};
 }
 
@@ -129,8 +139,11 @@ TypePart make_runs(std::vector<TypeRun> runs) {
   auto node = make_node(TypeNode::kRuns);
   begin_bounds(node.get());
   std::vector<int64_t> ends;
+  TypeNode one;
+  one.height = 0;
   for (const TypeRun& run : runs) {
-    append_rows(node.get(), run.offset, run_node(run.bytes));
+    one.size = one.high = run.bytes;
+    append_rows(node.get(), run.offset, one);
     ends.push_back(node->size);
   }
   auto lists = std::make_unique<TypeNodeLists>();
@@ -170,24 +183,83 @@ TypePart make_list(const std::vector<TypePart>& parts) {
   return {0, node};
 }
 
-// ---- Memory -------------------------------------------------------------------------------------
+TypeNode::~TypeNode() {
+  // The nodes below are deleted here, not one within another: that could need more stack than a
+  // proclet has.
+  static auto* unused = new std::vector<TypeNodePtr>;
+  static bool deleting = false;
+  if (body) unused->push_back(std::move(body));
+  if (lists)
+    for (TypePart& part : lists->parts) unused->push_back(std::move(part.node));
+  if (deleting) return;
+  deleting = true;
+  while (!unused->empty()) {
+    const TypeNodePtr last = std::move(unused->back());
+    unused->pop_back();
+  }
+  deleting = false;
+}
+
+// ---- All nodes ----------------------------------------------------------------------------------
 
 namespace {
 
-size_t memory_of(const TypeNode* node) {
-  if (!node) return 0;
-  size_t bytes = sizeof *node + memory_of(node->body.get());
-  if (!node->lists) return bytes;
-  const TypeNodeLists& lists = *node->lists;
-  bytes += sizeof lists + lists.offsets.heap_bytes() + lists.ends.heap_bytes() +
-           lists.parts.capacity() * sizeof(TypePart) + lists.starts.capacity() * sizeof(int64_t);
-  for (const TypePart& part : lists.parts) bytes += memory_of(part.node.get());
+/// Calls f(node) once for each node of a tree.
+template <class F>
+void for_each_node(const TypeTree& tree, F&& f) {
+  std::unordered_set<const TypeNode*> seen;
+  std::vector<const TypeNode*> left;
+  const auto add = [&](const TypeNodePtr& node) {
+    if (node && seen.insert(node.get()).second) left.push_back(node.get());
+  };
+  add(tree.root.node);
+  while (!left.empty()) {
+    const TypeNode& node = *left.back();
+    left.pop_back();
+    f(node);
+    add(node.body);
+    if (!node.lists) continue;
+    for (const TypePart& part : node.lists->parts) add(part.node);
+  }
+}
+
+int64_t size_of_contents(const TypeNode& node) {
+  int64_t bytes = 0;
+  switch (node.kind) {
+    case TypeNode::kRun:
+      return node.high - node.low;
+    case TypeNode::kLoop:
+    case TypeNode::kPlaces:
+      return node.count * node.body->size;
+    case TypeNode::kRuns:
+      for_each_listed_run(node, [&](int64_t, int64_t n) { bytes += n; });
+      return bytes;
+    case TypeNode::kList:
+      for (const TypePart& part : node.lists->parts) bytes += part.node->size;
+      return bytes;
+  }
   return bytes;
 }
 
 }  // namespace
 
-size_t TypeTree::memory() const { return sizeof *this + memory_of(root.node.get()); }
+size_t TypeTree::memory() const {
+  size_t bytes = sizeof *this;
+  for_each_node(*this, [&](const TypeNode& node) {
+    bytes += sizeof node;
+    if (!node.lists) return;
+    const TypeNodeLists& lists = *node.lists;
+    bytes += sizeof lists + lists.offsets.heap_bytes() + lists.ends.heap_bytes() +
+             lists.parts.capacity() * sizeof(TypePart) + lists.starts.capacity() * sizeof(int64_t);
+  });
+  return bytes;
+}
+
+bool TypeTree::validate() const {
+  bool good = size == (root.node ? root.node->size : 0);
+  for_each_node(*this, [&](const TypeNode& node) { good &= node.size == size_of_contents(node); });
+  return good;
+}
 
 // ---- The walk -----------------------------------------------------------------------------------
 
@@ -219,43 +291,43 @@ int64_t index_of(const TypeNode& node, int64_t rest) {
   }
 }
 
+/// What a node's round, place or part number `index` is.
+struct InnerNode {
+  const TypeNode* node;
+  int64_t offset;
+};
+InnerNode inner_node(const TypeNode& node, int64_t index) {
+  const auto i = static_cast<size_t>(index);
+  if (node.kind == TypeNode::kLoop) return {node.body.get(), index * node.stride};
+  if (node.kind == TypeNode::kPlaces) return {node.body.get(), node.lists->offsets[i]};
+  const TypePart& part = node.lists->parts[i];
+  return {part.node.get(), part.offset};
+}
+
+/// The bytes of data of a node before its round, place, run or part number `index`.
+int64_t bytes_before(const TypeNode& node, int64_t index) {
+  if (node.kind == TypeNode::kRuns) return node.run_start(index);
+  if (node.kind == TypeNode::kList) return node.lists->starts[static_cast<size_t>(index)];
+  return index * node.body->size;
+}
+
 }  // namespace
 
-void TypeCursor::enter(const TypeNode* node, int64_t at, int64_t index, int64_t rest) {
-  const auto i = static_cast<size_t>(index);
-  switch (node->kind) {
-    case TypeNode::kLoop:
-      return descend(node->body.get(), at + index * node->stride, rest);
-    case TypeNode::kPlaces:
-      return descend(node->body.get(), at + node->lists->offsets[i], rest);
-    case TypeNode::kRuns: {
+void TypeCursor::descend(const TypeNode* node, int64_t at, int64_t rest) {
+  while (node->kind != TypeNode::kRun) {
+    const int64_t index = rest > 0 ? index_of(*node, rest) : 0;
+    if (rest > 0) rest -= bytes_before(*node, index);
+    frames_.push_back({node, at, index});
+    if (node->kind == TypeNode::kRuns) {
       const TypeRun run = node->run(index);
       row_ = {at + run.offset + rest, run.bytes - rest};
       return;
     }
-    default: {
-      const TypePart& part = node->lists->parts[i];
-      return descend(part.node.get(), at + part.offset, rest);
-    }
+    const InnerNode inner = inner_node(*node, index);
+    node = inner.node;
+    at += inner.offset;
   }
-}
-
-void TypeCursor::descend(const TypeNode* node, int64_t at, int64_t rest) {
-  if (node->kind == TypeNode::kRun) {
-    row_ = {at + rest, node->size - rest};
-    return;
-  }
-  const int64_t index = rest > 0 ? index_of(*node, rest) : 0;
-  frames_.push_back({node, at, index});
-  if (rest > 0) {
-    if (node->kind == TypeNode::kRuns)
-      rest -= node->run_start(index);
-    else if (node->kind == TypeNode::kList)
-      rest -= node->lists->starts[static_cast<size_t>(index)];
-    else
-      rest -= index * node->body->size;
-  }
-  enter(node, at, index, rest);
+  row_ = {at + rest, node->size - rest};
 }
 
 void TypeCursor::seek(int64_t position) {
@@ -269,8 +341,17 @@ void TypeCursor::seek(int64_t position) {
 void TypeCursor::advance() {
   while (!frames_.empty()) {
     WalkFrame& f = frames_.back();
-    if (++f.index < f.node->count) return enter(f.node, f.at, f.index, 0);
-    frames_.pop_back();
+    if (++f.index == f.node->count) {
+      frames_.pop_back();
+      continue;
+    }
+    if (f.node->kind == TypeNode::kRuns) {
+      const TypeRun run = f.node->run(f.index);
+      row_ = {f.at + run.offset, run.bytes};
+      return;
+    }
+    const InnerNode inner = inner_node(*f.node, f.index);
+    return descend(inner.node, f.at + inner.offset, 0);
   }
   ++element_;
   descend(tree_->root.node.get(), element_ * tree_->extent + tree_->root.offset, 0);

@@ -10,6 +10,9 @@
 // nodes, less than 500 bytes. A list of runs that are equal and evenly spaced is stored as a loop;
 // runs that touch are stored as one; listed offsets are compressed (number_list.h).
 //
+// A tree may be as high as types are nested: lists in lists, 100,000 of them. Nothing here recurses
+// over nodes; who does (copy.cc) looks at their height.
+//
 // Thread rule: one thread. Nothing here switches. Invariants: a node has at least one byte of data
 // and does not change once it is made; all rounds of a loop share its body.
 #pragma once
@@ -62,6 +65,7 @@ struct TypeNode {
   Kind kind = kRun;
   bool ascends = true;    ///< each byte lies behind all that the type map has earlier
   bool descends = false;  ///< some row begins before the row that the type map has just before it
+  uint32_t height = 1;    ///< nodes on the longest way down, itself included
   int64_t size = 0;       ///< bytes of data
   int64_t first = 0, last = 0;  ///< offsets of the first and of the last row
   int64_t low = 0;              ///< least offset of all bytes
@@ -69,8 +73,12 @@ struct TypeNode {
   int64_t count = 1;            ///< rounds, places, runs or parts
   int64_t stride = 0;           ///< kLoop
   TypeNodePtr body;             ///< kLoop, kPlaces: at offset 0
-  std::unique_ptr<const TypeNodeLists> lists;
+  std::unique_ptr<TypeNodeLists> lists;
 
+  TypeNode() = default;
+  TypeNode(const TypeNode&) = delete;
+  /// Also deletes what only this node holds, one node after another.
+  ~TypeNode();
   /// Bytes of data before run number i. REQUIRES: kRuns.
   int64_t run_start(int64_t i) const { return i ? lists->ends[static_cast<uint64_t>(i - 1)] : 0; }
   /// The place of run number i. REQUIRES: kRuns.
@@ -96,6 +104,8 @@ struct TypeTree {
   int64_t high() const { return root.node ? root.offset + root.node->high : 0; }
   /// The bytes that the tree uses.
   size_t memory() const;
+  /// True if each node has as many bytes of data as the nodes and runs that it consists of.
+  bool validate() const;
 };
 using TypeTreePtr = std::shared_ptr<const TypeTree>;
 
@@ -134,31 +144,6 @@ void for_each_listed_run(const TypeNode& node, F&& f) {
   }
 }
 
-/// Calls f(offset, bytes) for each run of a part that starts at `at`.
-template <class F>
-void for_each_run(const TypePart& part, int64_t at, F&& f) {
-  if (!part.node) return;
-  const TypeNode& node = *part.node;
-  at += part.offset;
-  switch (node.kind) {
-    case TypeNode::kRun:
-      return f(at, node.size);
-    case TypeNode::kLoop:
-      for (int64_t i = 0; i < node.count; ++i)
-        for_each_run(TypePart{0, node.body}, at + i * node.stride, f);
-      return;
-    case TypeNode::kPlaces:
-      return node.lists->offsets.for_each([&](int64_t offset) {
-        for_each_run(TypePart{0, node.body}, at + offset, f);
-      });
-    case TypeNode::kRuns:
-      return for_each_listed_run(node, [&](int64_t offset, int64_t n) { f(at + offset, n); });
-    case TypeNode::kList:
-      for (const TypePart& inner : node.lists->parts) for_each_run(inner, at, f);
-      return;
-  }
-}
-
 /// A walk over the bytes of elements of a type, in the order of the type map. Elements follow each
 /// other without end.
 class TypeCursor {
@@ -185,8 +170,7 @@ class TypeCursor {
   };
   /// Goes down from `node`, which has offset `at`, to its byte number `rest`.
   void descend(const TypeNode* node, int64_t at, int64_t rest);
-  /// Goes to byte number `rest` of the node's round, place, run or part number `index`.
-  void enter(const TypeNode* node, int64_t at, int64_t index, int64_t rest);
+  /// Goes to the next run, behind a run that has been visited whole.
   void advance();
 
   const TypeTree* tree_;
@@ -194,5 +178,17 @@ class TypeCursor {
   int64_t position_ = 0, element_ = 0;
   TypeRun row_{0, 0};  ///< the rest of the run that the walk is in
 };
+
+/// Calls f(offset, bytes) for each run of `count` elements, in the order of the type map.
+template <class F>
+void for_each_run(const TypeTree& tree, int64_t count, F&& f) {
+  if (tree.size == 0) return;
+  TypeCursor cursor(tree);
+  for (int64_t left = count * tree.size; left > 0;) {
+    const TypeRows rows = cursor.next_rows(left);
+    for (int64_t i = 0; i < rows.count; ++i) f(rows.offset + i * rows.stride, rows.bytes);
+    left -= rows.count * rows.bytes;
+  }
+}
 
 }  // namespace fgmpi::datatype

@@ -64,8 +64,9 @@ void StagedBuffer::for_each_row(F&& f) const {
       copy_run(block.at + block.tree->low(), block.count * block.tree->size);
       continue;
     }
-    for (int64_t i = 0; i < block.count; ++i)
-      datatype::for_each_run(block.tree->root, block.at + i * block.tree->extent, copy_run);
+    datatype::for_each_run(*block.tree, block.count, [&](int64_t offset, int64_t bytes) {
+      copy_run(block.at + offset, bytes);
+    });
   }
 }
 

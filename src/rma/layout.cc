@@ -15,7 +15,7 @@ std::shared_ptr<Layout> layout_from(const datatype::TypeTree& tree) {
   auto layout = std::make_shared<Layout>();
   layout->extent = tree.extent;
   layout->element = tree.element;
-  datatype::for_each_run(tree.root, 0, [&](int64_t offset, int64_t bytes) {
+  datatype::for_each_run(tree, 1, [&](int64_t offset, int64_t bytes) {
     std::vector<ByteRun>& runs = layout->runs;
     if (!runs.empty() && runs.back().offset + runs.back().bytes == offset)
       runs.back().bytes += bytes;

@@ -207,7 +207,7 @@ TEST_F(RandomDatatypes, AreWalkedInTheOrderOfTheirTypeMap) {
       }
     }
     size_t listed = 0;
-    for_each_run(tree.root, 0, [&](int64_t offset, int64_t n) {
+    for_each_run(tree, 1, [&](int64_t offset, int64_t n) {
       for (int64_t k = 0; k < n; ++k) ASSERT_EQ(c.bytes[listed++], offset + k);
     });
     ASSERT_EQ(listed, c.bytes.size());
@@ -404,7 +404,7 @@ TEST_F(RandomDatatypes, ArePlacedWithOtherSizes) {
     ASSERT_EQ(tree.size, static_cast<int64_t>(bytes.size()));
     EXPECT_EQ(tree.extent, map.extent());
     size_t listed = 0;
-    for_each_run(tree.root, 0, [&](int64_t offset, int64_t n) {
+    for_each_run(tree, 1, [&](int64_t offset, int64_t n) {
       for (int64_t k = 0; k < n; ++k) ASSERT_EQ(bytes[listed++], offset + k);
     });
     ASSERT_EQ(listed, bytes.size());
