@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "datatype/basic_type.h"
 #include "datatype/datatype.h"
+#include "datatype/elements.h"
 
 namespace fgmpi::datatype {
 namespace {
@@ -37,6 +38,7 @@ DerivedType* make_pair_type(MPI_Datatype handle) {
   type->bounds = {{0, TypeBound::kData}, {sizeof(Pair), TypeBound::kData}};
   type->alignment = alignof(Pair);
   type->contiguous = type->tree.contiguous();
+  type->elements = 2;
   type->references = 1;  // for ever
   return type;
 }
@@ -55,11 +57,14 @@ Status complete(DerivedType* type) {
     type->bounds = {{0, TypeBound::kData}, {size, TypeBound::kData}};
     type->tree = {make_run(0, size), size, size, type->values};
     type->alignment = basic_type(type->values)->alignment;
+    type->elements = 1;
     return {};
   }
   FGMPI_TRY(bounds_of(c, &type->bounds));
   type->alignment = alignment_of(c);
   make_tree(c, type->bounds, &type->tree);
+  for (size_t i = 0; i < c.types.size(); ++i)
+    type->elements += type->times(i) * elements_of(c.types[i]);
   return {};
 }
 
@@ -129,6 +134,12 @@ void release(DerivedType* type) {
     delete unused[i];
   }
   unused.clear();
+}
+
+int64_t DerivedType::times(size_t i) const {
+  const int64_t one = contents.types[i].size();
+  if (one == 0) return 0;
+  return contents.combiner == MPI_COMBINER_STRUCT ? contents.count(1 + i) : size() / one;
 }
 
 bool DerivedType::permanent() const {

@@ -67,6 +67,7 @@ struct DerivedType {
   TypeTree tree;
   TypeBounds bounds;
   int64_t alignment = 1;  ///< the greatest alignment of its predefined types
+  int64_t elements = 0;   ///< basic elements, as elements.h counts them
   uint64_t hash = 0;
   uint32_t references = 0;
   bool contiguous = false;  ///< data of any count is one run of bytes, from tree.low() on
@@ -77,6 +78,8 @@ struct DerivedType {
   MPI_Datatype permanent_handle = MPI_DATATYPE_NULL;
 
   int64_t size() const { return tree.size; }
+  /// How often an element has contents.types[i]: 0 where that type has no bytes.
+  int64_t times(size_t i) const;
   /// True for types that programs cannot free: pairs, and those of MPI_Type_create_f90_*.
   bool permanent() const;
   size_t memory() const;

@@ -3,7 +3,6 @@
 #include "datatype/elements.h"
 
 #include "datatype/basic_type.h"
-#include "datatype/signature.h"
 
 namespace fgmpi::datatype {
 namespace {
@@ -23,96 +22,75 @@ int64_t value_bytes(MPI_Datatype type) {
   return mixed ? pair.size() - int64_t{sizeof(int)} : pair.size() / 2;
 }
 
-ElementContent content_of(const Signature& s);
+ElementContent content_of(const Type& type) { return {elements_of(type), type.size()}; }
 
-/// The content of one repetition of a signature.
-ElementContent round_of(const Signature& s) {
-  ElementContent round;
-  if (s.inner.empty()) {
-    Type type;
-    if (s.count > 0 && Type::of(s.type, &type).ok())
-      round = {value_bytes(s.type) ? 2 : 1, type.size()};
-  }
-  for (const Signature& inner : s.inner) {
-    const ElementContent part = content_of(inner);
-    round.elements += part.elements;
-    round.bytes += part.bytes;
-  }
-  return round;
-}
+/// The end of some data of a type: what it has before the last predefined type that begins there,
+/// and that type.
+struct DataEnd {
+  ElementContent before;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+};
 
-ElementContent content_of(const Signature& s) {
-  const ElementContent round = round_of(s);
-  return {s.count * round.elements, s.count * round.bytes};
-}
-
-/// The bytes of the first elements. REQUIRES: elements is at most the number in the signature,
-/// which has some.
-int64_t bytes_of_first(const Signature& s, int64_t elements) {
-  const ElementContent round = round_of(s);
-  int64_t bytes = elements / round.elements * round.bytes;
-  elements %= round.elements;
-  if (s.inner.empty()) return elements ? bytes + value_bytes(s.type) : bytes;
-  for (const Signature& inner : s.inner) {
-    const ElementContent part = content_of(inner);
-    if (elements < part.elements) return elements ? bytes + bytes_of_first(inner, elements) : bytes;
-    elements -= part.elements;
-    bytes += part.bytes;
-  }
-  return bytes;
-}
-
-/// Counts the whole elements in `*bytes` bytes, less than one repetition of the signature; *bytes
-/// becomes the rest.
-int64_t elements_in_round(const Signature& s, int64_t* bytes) {
-  if (s.inner.empty()) {
-    const int64_t value = value_bytes(s.type);
-    if (value == 0 || *bytes < value) return 0;
-    *bytes -= value;
-    return 1;
-  }
-  int64_t elements = 0;
-  for (const Signature& inner : s.inner) {
-    const ElementContent part = content_of(inner), round = round_of(inner);
-    if (*bytes >= part.bytes) {
-      elements += part.elements;
-      *bytes -= part.bytes;
-      continue;
+/// Finds the end of the first elements or bytes: *left in the measure `of`. *left becomes what lies
+/// within the last predefined type. It goes down through the types that hold the end.
+DataEnd find_end(const Type& type, int64_t ElementContent::*of, int64_t* left) {
+  DataEnd end;
+  const auto skip = [&](const ElementContent& one, int64_t times) {
+    end.before.elements += one.elements * times;
+    end.before.bytes += one.bytes * times;
+    *left -= one.*of * times;
+  };
+  for (const Type* in = &type; *left > 0;) {
+    const ElementContent whole = content_of(*in);
+    skip(whole, *left / (whole.*of));
+    end.type = values_of(*in);
+    if (*left == 0 || end.type != MPI_DATATYPE_NULL) break;
+    const DerivedType& derived = *in->derived();
+    for (size_t i = 0; i < derived.contents.types.size(); ++i) {
+      in = &derived.contents.types[i];
+      const ElementContent one = content_of(*in);
+      if (*left < one.*of * derived.times(i)) break;
+      skip(one, derived.times(i));
     }
-    elements += *bytes / round.bytes * round.elements;
-    *bytes %= round.bytes;
-    return elements + elements_in_round(inner, bytes);
   }
-  return elements;
+  return end;
 }
 
 }  // namespace
 
+int64_t elements_of(const Type& type) {
+  if (type.derived()) return type.derived()->elements;
+  if (type.size() == 0) return 0;
+  return value_bytes(type.handle()) ? 2 : 1;
+}
+
 Status bytes_of_elements(const Type& type, int64_t elements, int64_t* bytes) {
-  const Signature one = signature_of(type);
-  const ElementContent all = content_of(one);
   *bytes = 0;
   if (elements == 0) return {};
-  if (all.elements == 0)
+  const ElementContent one = content_of(type);
+  if (one.elements == 0)
     return error(MPI_ERR_ARG, "count is %lld; allowed is 0, as the datatype has no elements",
                  static_cast<long long>(elements));
-  const int64_t rest = elements % all.elements;
-  if (__builtin_mul_overflow(elements / all.elements, all.bytes, bytes) ||
-      __builtin_add_overflow(*bytes, rest ? bytes_of_first(one, rest) : 0, bytes))
+  int64_t left = elements % one.elements;
+  const DataEnd end = find_end(type, &ElementContent::elements, &left);
+  const int64_t rest = end.before.bytes + (left ? value_bytes(end.type) : 0);
+  if (__builtin_mul_overflow(elements / one.elements, one.bytes, bytes) ||
+      __builtin_add_overflow(*bytes, rest, bytes))
     return error(MPI_ERR_COUNT, "count is %lld; allowed are elements that need at most 63 bits",
                  static_cast<long long>(elements));
   return {};
 }
 
 void elements_in_bytes(const Type& type, int64_t bytes, int64_t* elements, int64_t* rest) {
-  const Signature one = signature_of(type);
-  const ElementContent all = content_of(one), round = round_of(one);
   *elements = 0;
   *rest = bytes;
-  if (all.bytes == 0) return;
-  *elements = bytes / round.bytes * round.elements;
-  *rest = bytes % round.bytes;
-  *elements += elements_in_round(one, rest);
+  if (type.size() == 0) return;
+  const DataEnd end = find_end(type, &ElementContent::bytes, rest);
+  *elements = end.before.elements;
+  const int64_t value = *rest ? value_bytes(end.type) : 0;
+  if (value == 0 || *rest < value) return;
+  *rest -= value;
+  ++*elements;
 }
 
 }  // namespace fgmpi::datatype

@@ -13,6 +13,9 @@
 
 namespace fgmpi::datatype {
 
+/// The basic elements in one element of this datatype.
+int64_t elements_of(const Type& type);
+
 /// The bytes of the first `elements` basic elements of data of this datatype. Errors: MPI_ERR_ARG
 /// when the datatype has no elements and `elements` is not 0; MPI_ERR_COUNT when the bytes need
 /// more than 63 bits.

@@ -13,7 +13,9 @@
 
 namespace fgmpi::datatype {
 
-/// A predefined type, or `inner` in this order, repeated `count` times.
+/// A predefined type, or `inner` in this order, repeated `count` times. Signatures are nested at
+/// most 64 deep, however deep types are: a part is repeated at least twice, and there are less than
+/// 2^63 predefined types.
 struct Signature {
   MPI_Datatype type = MPI_DATATYPE_NULL;
   int64_t count = 0;
