@@ -144,18 +144,31 @@ TypeBounds bounds_of_basic(MPI_Datatype type, int64_t size) {
 
 }  // namespace
 
-const TypeSource::PlacedType& TypeSource::placed(DerivedType* type) const {
-  const auto found = placed_.find(type);
-  if (found != placed_.end()) return found->second;
+TypeSource::PlacedType TypeSource::place(const DerivedType& type) const {
   PlacedType placed;
-  if (type->values != MPI_DATATYPE_NULL) {  // of a precision
-    const int64_t size = basic_size(type->values);
-    placed = {bounds_of_basic(type->values, size), make_run(0, size)};
-  } else {
-    const Status ignored = bounds_of(type->contents, &placed.bounds);  // as in memory, or smaller
-    placed.part = part_of(type->contents);
+  if (type.values != MPI_DATATYPE_NULL) {  // of a precision
+    const int64_t size = basic_size(type.values);
+    return {bounds_of_basic(type.values, size), make_run(0, size)};
   }
-  return placed_.emplace(type, std::move(placed)).first->second;
+  const Status ignored = bounds_of(type.contents, &placed.bounds);  // as in memory, or smaller
+  placed.part = part_of(type.contents);
+  return placed;
+}
+
+const TypeSource::PlacedType& TypeSource::placed(const DerivedType* type) const {
+  // What a type is made of is placed before it, so that calls are not nested as types are.
+  for (std::vector<const DerivedType*> open{type}; !open.empty();) {
+    const DerivedType* in = open.back();
+    if (!placed_.count(in)) {
+      for (const Type& inner : in->contents.types)
+        if (inner.predefined() == MPI_DATATYPE_NULL && !placed_.count(inner.derived()))
+          open.push_back(inner.derived());
+      if (open.back() != in) continue;
+      placed_.emplace(in, place(*in));
+    }
+    open.pop_back();
+  }
+  return placed_.at(type);
 }
 
 int64_t TypeSource::basic_size(MPI_Datatype type) const {

@@ -38,7 +38,9 @@ class TypeSource {
     TypePart part;
   };
   /// REQUIRES: the source has other sizes, and the type is no pair.
-  const PlacedType& placed(DerivedType* type) const;
+  const PlacedType& placed(const DerivedType* type) const;
+  /// REQUIRES: the types that it is made of are placed.
+  PlacedType place(const DerivedType& type) const;
   int64_t basic_size(MPI_Datatype type) const;
   TypePart blocks(const TypeContents& contents) const;
 
