@@ -36,9 +36,9 @@ class FlowControl {
   uint64_t longest_eager(int bit) const { return eager_remote_[bit]; }
   /// May a message be sent as one frame whose payload is copied, as far as its length decides?
   bool fits_copied_frame(int bit, uint64_t bytes) const { return bytes <= copied_remote_[bit]; }
-  uint64_t longest_copied(int bit) const { return copied_remote_[bit]; }
   /// Is a payload worth lending to the transport?
   bool is_worth_lending(int bit, uint64_t bytes) const { return bytes >= least_lent_[bit]; }
+  uint64_t longest_not_lent(int bit) const { return least_lent_[bit] - 1; }
   /// Has the window of a peer room for an eager message of `bytes`?
   bool window_allows(uint64_t in_flight, uint64_t bytes) const {
     return in_flight + charge(bytes) <= window_;

@@ -84,7 +84,7 @@ bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
   const SendOp* op = frame->op;
   uint64_t most = transports.to(process)->max_payload();
   if (!op->data)
-    most = std::min({most, kPackedPiece, flow.longest_copied(g_av.transport_bit(process))});
+    most = std::min({most, kPackedPiece, flow.longest_not_lent(g_av.transport_bit(process))});
   for (uint64_t turn = 0; frame->header.addr < frame->header.size;) {
     if (turn >= kStreamTurn && peers.has_more_deferred(process)) return false;
     uint64_t offset = frame->header.addr;
