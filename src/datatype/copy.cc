@@ -224,7 +224,7 @@ char* address(const void* buffer) { return static_cast<char*>(const_cast<void*>(
 
 /// Packs or unpacks `bytes` bytes from byte number `position` on.
 template <bool kPacks>
-void copy_part(char* layout, const Type& type, int64_t position, int64_t bytes, char* packed) {
+void copy_packed(char* layout, const Type& type, int64_t position, int64_t bytes, char* packed) {
   if (bytes <= 0) return;
   const int64_t size = type.size();
   if (type.contiguous()) {
@@ -250,7 +250,7 @@ void copy_part(char* layout, const Type& type, int64_t position, int64_t bytes, 
 /// One side of a copy between two layouts: the rows that come next.
 class RowsAhead {
  public:
-  explicit RowsAhead(const TypeTree& tree) : cursor_(tree) {}
+  RowsAhead(const TypeTree& tree, int64_t position) : cursor_(tree) { cursor_.seek(position); }
   /// The next rows, of at most `left` bytes, which are all that is to be copied yet.
   const TypeRows& next(int64_t left) {
     if (row_.count > 0) return row_;
@@ -277,11 +277,11 @@ class RowsAhead {
   TypeRows row_{0, 0, 0, 0};  ///< the rest of a row, which comes before rows_
 };
 
-/// Copies from one layout into another. Each step takes the rows that both sides have next, cut to
-/// the same length.
+/// Copies from one layout into another, from byte number `position` there on. Each step takes the
+/// rows that both sides have next, cut to the same length.
 void copy_across_layouts(const char* from, const TypeTree& from_tree, char* to,
-                         const TypeTree& to_tree, int64_t bytes) {
-  RowsAhead source(from_tree), target(to_tree);
+                         const TypeTree& to_tree, int64_t position, int64_t bytes) {
+  RowsAhead source(from_tree, 0), target(to_tree, position);
   while (bytes > 0) {
     const TypeRows a = source.next(bytes), b = target.next(bytes);
     const int64_t length = std::min(a.bytes, b.bytes);
@@ -300,7 +300,7 @@ void copy_across_layouts(const char* from, const TypeTree& from_tree, char* to,
 }  // namespace
 
 void pack_part(const void* buffer, const Type& type, int64_t position, int64_t bytes, void* out) {
-  copy_part<true>(address(buffer), type, position, bytes, static_cast<char*>(out));
+  copy_packed<true>(address(buffer), type, position, bytes, static_cast<char*>(out));
 }
 
 void pack(const void* buffer, int64_t count, const Type& type, void* out) {
@@ -308,29 +308,35 @@ void pack(const void* buffer, int64_t count, const Type& type, void* out) {
 }
 
 void unpack_part(const void* in, int64_t bytes, void* buffer, const Type& type, int64_t position) {
-  copy_part<false>(address(buffer), type, position, bytes, address(in));
+  copy_packed<false>(address(buffer), type, position, bytes, address(in));
 }
 
 void unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type) {
   unpack_part(in, std::min(bytes, count * type.size()), buffer, type, 0);
 }
 
+void copy_part(const void* from, const Type& from_type, void* to, const Type& to_type,
+               int64_t position, int64_t bytes) {
+  if (bytes <= 0) return;
+  const int64_t size = from_type.size();
+  if (from_type.contiguous())
+    unpack_part(moved(address(from), from_type.true_lb()), bytes, to, to_type, position);
+  else if (to_type.contiguous())
+    pack_part(from, from_type, 0, bytes, moved(address(to), to_type.true_lb() + position));
+  else if (from_type == to_type && bytes % size == 0 && position % size == 0)
+    copy_elements(
+        from_type.tree(), bytes / size,
+        SameLayout{moved(address(to), position / size * to_type.extent()), address(from)});
+  else
+    copy_across_layouts(address(from), from_type.tree(), address(to), to_type.tree(), position,
+                        bytes);
+}
+
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,
             const Type& to_type) {
   const int64_t sent = std::max<int64_t>(from_count, 0) * from_type.size();
   const int64_t room = std::max<int64_t>(to_count, 0) * to_type.size();
-  const int64_t bytes = std::min(sent, room);
-  if (from_type.contiguous()) {
-    unpack(moved(address(from), from_type.true_lb()), bytes, to, to_count, to_type);
-  } else if (to_type.contiguous()) {
-    pack_part(from, from_type, 0, bytes, moved(address(to), to_type.true_lb()));
-  } else if (bytes > 0) {
-    if (from_type == to_type && bytes % from_type.size() == 0)
-      copy_elements(from_type.tree(), bytes / from_type.size(),
-                    SameLayout{address(to), address(from)});
-    else
-      copy_across_layouts(address(from), from_type.tree(), address(to), to_type.tree(), bytes);
-  }
+  copy_part(from, from_type, to, to_type, 0, std::min(sent, room));
   if (sent <= room) return {};
   return error(MPI_ERR_TRUNCATE, "%s sent, but the receive buffer holds %lld",
                sent == 1 ? "1 byte was" : (std::to_string(sent) + " bytes were").c_str(),

@@ -24,6 +24,10 @@ void unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Ty
 /// Unpacks `bytes` bytes, which are byte number `position` and following of the data, into elements
 /// at `buffer`.
 void unpack_part(const void* in, int64_t bytes, void* buffer, const Type& type, int64_t position);
+/// Copies the first `bytes` bytes of the data of elements at `from` to byte number `position` and
+/// following of the data of elements at `to`.
+void copy_part(const void* from, const Type& from_type, void* to, const Type& to_type,
+               int64_t position, int64_t bytes);
 /// Copies elements of one layout into another, at most as many bytes as the receiver has. Errors:
 /// MPI_ERR_TRUNCATE when the sender has more.
 Status copy(const void* from, int64_t from_count, const Type& from_type, void* to, int64_t to_count,

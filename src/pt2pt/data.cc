@@ -51,31 +51,35 @@ void fill_across(RecvOp* op, const Envelope& from, const void* bytes, uint64_t s
   if (const uint64_t n = set_outcome(op, from, size)) copy_across(op->data, bytes, n);
 }
 
+namespace {
+
+/// The byte of the buffer's data at which a message begins.
+int64_t first_byte(const RecvOp* op) {
+  return op->of_part ? static_cast<int64_t>(static_cast<const PartRecvOp*>(op)->first) : 0;
+}
+
+}  // namespace
+
 void unpack_piece(RecvOp* op, uint64_t offset, const void* bytes, uint64_t n) {
   datatype::unpack_part(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->type,
-                        static_cast<int64_t>(offset));
+                        first_byte(op) + static_cast<int64_t>(offset));
 }
 
 void check_end(RecvOp* op, uint64_t n) {
+  if (op->of_part) return;  // the sender divides the data as it likes
   record_first_error(op, datatype::check_end(static_cast<int64_t>(n), op->buffer->type));
 }
 
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
   if (source.type.contiguous())
     return fill(op, from, bytes_of(source), static_cast<uint64_t>(source.bytes()));
-  uint64_t size = static_cast<uint64_t>(source.bytes());
-  uint64_t n = set_outcome(op, from, size);
+  const uint64_t n = set_outcome(op, from, static_cast<uint64_t>(source.bytes()));
   if (n == 0) return;
-  if (n == size && op->data) {
-    datatype::pack(source.address, source.count, source.type, op->data);
-  } else if (op->data) {
-    datatype::pack_part(source.address, source.type, 0, static_cast<int64_t>(n), op->data);
-  } else {
-    // A longer message has been recorded as truncated.
-    const Status ignored = datatype::copy(source.address, source.count, source.type,
-                                          op->buffer->address, op->buffer->count, op->buffer->type);
-    check_end(op, n);
-  }
+  if (op->data)
+    return datatype::pack_part(source.address, source.type, 0, static_cast<int64_t>(n), op->data);
+  datatype::copy_part(source.address, source.type, op->buffer->address, op->buffer->type,
+                      first_byte(op), static_cast<int64_t>(n));
+  check_end(op, n);
 }
 
 UnexpectedMessage* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload) {

@@ -85,13 +85,26 @@ struct RecvOp : PostedReceive {
   sched::Proclet* proclet = nullptr;
   void* owner;  ///< the object that finish() acts on
   bool done = false;
-  bool queued = false;  ///< the operation is in a queue of posted receives
+  bool queued = false;   ///< the operation is in a queue of posted receives
+  bool of_part = false;  ///< the operation is a PartRecvOp
 
   void prepare(const Buffer& b, Outcome* o) {
     buffer = &b;
     outcome = o;
     capacity = static_cast<uint64_t>(b.bytes());
     data = b.type.contiguous() ? static_cast<char*>(b.address) + b.type.true_lb() : nullptr;
+  }
+};
+
+/// Receives a message into a part of a buffer's data, which need not be whole elements.
+struct PartRecvOp : RecvOp {
+  uint64_t first = 0;  ///< the byte of the data at which the part begins
+  void prepare_part(const Buffer& whole, uint64_t begin, uint64_t bytes, Outcome* o) {
+    prepare(whole, o);
+    of_part = true;
+    first = begin;
+    capacity = bytes;
+    if (data) data += begin;
   }
 };
 

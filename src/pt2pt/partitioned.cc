@@ -12,15 +12,13 @@
 //
 // The two sides may divide the message differently: a partition of the receiver has arrived when
 // all partitions of the sender that overlap it have arrived. Tags of data are unique in the sending
-// process (a 31-bit counter); rounds of one request follow each other in order. A receive buffer
-// that is not contiguous is filled through a staging copy, partition by partition.
+// process (a 31-bit counter); rounds of one request follow each other in order.
 // Source: MPI-4.0 chapter 4.
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "datatype/copy.h"
 #include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -207,11 +205,13 @@ class PartitionedRecv final : public Request {
  public:
   PartitionedRecv(const Buffer& partition, int32_t partitions, Endpoint* at, const Envelope& e,
                   const char* name, RefCount* k)
-      : first_(partition),
+      : whole_(partition),
         count_(partitions),
+        part_bytes_(static_cast<uint64_t>(partition.bytes())),
         at_(at),
         envelope_(e),
         missing_of_(static_cast<size_t>(partitions)) {
+    whole_.count *= partitions;
     if (e.source != MPI_PROC_NULL) listener_ = new Listener(this, k);
     call = name;
     comm_ref = k;
@@ -272,15 +272,13 @@ class PartitionedRecv final : public Request {
 
  private:
   struct RecvPart {
-    RecvOp op;
+    PartRecvOp op;
     Outcome outcome;
-    Buffer buffer;
     uint32_t index;
     PartitionedRecv* whole;
   };
 
-  uint64_t part_bytes() const { return static_cast<uint64_t>(first_.bytes()); }
-  uint64_t capacity() const { return part_bytes() * static_cast<uint64_t>(count_); }
+  uint64_t capacity() const { return static_cast<uint64_t>(whole_.bytes()); }
 
   /// Ends the transfer under way with an error. REQUIRES: no partition is posted yet.
   void fail(Status status) {
@@ -311,21 +309,15 @@ class PartitionedRecv final : public Request {
   }
 
   void make_parts(const Announcement& words) {
-    char* base = static_cast<char*>(first_.address) + first_.type.true_lb();
-    if (!first_.type.contiguous()) {
-      staging_.resize(capacity());
-      base = staging_.data();
-    }
     parts_ = std::make_unique<RecvPart[]>(words.partitions);
     parts_count_ = words.partitions;
     sender_bytes_ = parts_count_ ? words.bytes / parts_count_ : 0;
     for (uint32_t i = 0; i < parts_count_; ++i) {
       RecvPart& p = parts_[i];
       uint64_t begin = std::min(i * sender_bytes_, capacity());
-      p.buffer = raw(base + begin, std::min(sender_bytes_, capacity() - begin));
       p.index = i;
       p.whole = this;
-      p.op.prepare(p.buffer, &p.outcome);
+      p.op.prepare_part(whole_, begin, std::min(sender_bytes_, capacity() - begin), &p.outcome);
       p.op.owner = &p;
       p.op.finish = [](RecvOp* op) {
         RecvPart* part = static_cast<RecvPart*>(op->owner);
@@ -341,15 +333,15 @@ class PartitionedRecv final : public Request {
   bool overlapped(uint32_t index, size_t* first, size_t* last) const {
     const uint64_t ours = static_cast<uint64_t>(count_);
     if (ours == 0) return false;
-    if (part_bytes() == 0 || sender_bytes_ == 0) {
+    if (part_bytes_ == 0 || sender_bytes_ == 0) {
       *first = index * ours / parts_count_;
       *last = ((index + 1) * ours - 1) / parts_count_;
       return true;
     }
     uint64_t begin = index * sender_bytes_, end = std::min(begin + sender_bytes_, capacity());
     if (begin >= end) return false;
-    *first = begin / part_bytes();
-    *last = index + 1 == parts_count_ ? ours - 1 : (end - 1) / part_bytes();
+    *first = begin / part_bytes_;
+    *last = index + 1 == parts_count_ ? ours - 1 : (end - 1) / part_bytes_;
     return true;
   }
   void count_overlaps(const Announcement&) {
@@ -365,20 +357,13 @@ class PartitionedRecv final : public Request {
     part->outcome.error = Status();
     size_t first, last;
     if (overlapped(part->index, &first, &last))
-      for (size_t j = first; j <= last; ++j)
-        if (--missing_of_[j] == 0 && !staging_.empty()) unpack(j);
+      for (size_t j = first; j <= last; ++j) --missing_of_[j];
     if (--missing_ == 0) set_complete();
   }
-  void unpack(size_t j) {
-    Buffer b = partition_of(first_, static_cast<int32_t>(j));
-    const uint64_t begin = j * part_bytes(), received = sender_bytes_ * parts_count_;
-    if (begin >= received) return;
-    const auto bytes = static_cast<int64_t>(std::min(part_bytes(), received - begin));
-    datatype::unpack(staging_.data() + begin, bytes, b.address, b.count, b.type);
-  }
 
-  Buffer first_;
+  Buffer whole_;  ///< all partitions
   int32_t count_;
+  uint64_t part_bytes_;
   Endpoint* at_;
   Envelope envelope_;
   Listener* listener_ = nullptr;
@@ -389,7 +374,6 @@ class PartitionedRecv final : public Request {
   /// How many of the sender's partitions have not arrived, by own partition.
   std::vector<int32_t> missing_of_;
   std::vector<bool> reported_;  ///< was_reported(), by own partition; empty: none
-  std::vector<char> staging_;
 };
 
 Listener::Listener(PartitionedRecv* owner, RefCount* k) : owner_(owner), comm_ref_(k) {

@@ -47,6 +47,51 @@ static void rounds(int sender_parts, int receiver_parts, int strided) {
   if (strided) OK(MPI_Type_free(&type));
 }
 
+/* Partitions of types with gaps, where a partition of one side ends within an element of the
+ * other's. Gaps keep what they have. */
+static void uneven(int sender_parts, int receiver_parts, int triples) {
+  const int total = 3 * triples;
+  int *out = malloc(2 * total * sizeof *out), *in = malloc(2 * total * sizeof *in);
+  MPI_Datatype pairs, vector, three;
+  MPI_Request s, r;
+  OK(MPI_Type_vector(2, 1, 2, MPI_INT, &pairs)); /* one int, a gap, one int */
+  OK(MPI_Type_commit(&pairs));
+  OK(MPI_Type_vector(3, 1, 2, MPI_INT, &vector));
+  OK(MPI_Type_create_resized(vector, 0, 6 * sizeof(int), &three));
+  OK(MPI_Type_free(&vector));
+  OK(MPI_Type_commit(&three));
+  CHECK(total % sender_parts == 0 && triples % receiver_parts == 0);
+  const int each = total / sender_parts, strided = each % 2 == 0;
+  OK(MPI_Psend_init(out, sender_parts, strided ? each / 2 : each, strided ? pairs : MPI_INT, next,
+                    4, MPI_COMM_WORLD, MPI_INFO_NULL, &s));
+  OK(MPI_Precv_init(in, receiver_parts, triples / receiver_parts, three, prev, 4, MPI_COMM_WORLD,
+                    MPI_INFO_NULL, &r));
+  for (int round = 0; round < 3; round++) {
+    for (int i = 0; i < total; i++) {
+      /* An element of `pairs` is three ints long. */
+      out[strided ? i / 2 * 3 + i % 2 * 2 : i] = rank * 7 + round * 1000 + i;
+      in[2 * i] = in[2 * i + 1] = -1;
+    }
+    OK(MPI_Start(&r));
+    OK(MPI_Start(&s));
+    for (int part = sender_parts; part-- > 0;) OK(MPI_Pready(part, s));
+    for (int part = 0; part < receiver_parts; part++) {
+      int flag = 0;
+      while (!flag) OK(MPI_Parrived(r, part, &flag));
+      for (int k = part * (total / receiver_parts); k < (part + 1) * (total / receiver_parts); k++)
+        CHECK(in[2 * k] == prev * 7 + round * 1000 + k && in[2 * k + 1] == -1);
+    }
+    OK(MPI_Wait(&s, MPI_STATUS_IGNORE));
+    OK(MPI_Wait(&r, MPI_STATUS_IGNORE));
+  }
+  OK(MPI_Request_free(&s));
+  OK(MPI_Request_free(&r));
+  OK(MPI_Type_free(&pairs));
+  OK(MPI_Type_free(&three));
+  free(out);
+  free(in);
+}
+
 /* Partitions of no bytes arrive when they are marked ready, one by one, and not before. */
 static void empty_partitions(int sender_parts, int receiver_parts, int receiver_count) {
   MPI_Request s, r;
@@ -93,6 +138,11 @@ int main(int argc, char** argv) {
   rounds(3, 8, 0);
   rounds(8, 3, 0);
   rounds(5, 4, 1);
+  uneven(1, 1, 10);
+  uneven(7, 5, 35);
+  uneven(5, 7, 70);
+  uneven(4, 3, 60000); /* longer than what is sent at once */
+  uneven(5, 2, 50000);
   empty_partitions(1, 1, 0);
   empty_partitions(4, 4, 0);
   empty_partitions(2, 6, 0);

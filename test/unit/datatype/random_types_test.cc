@@ -316,6 +316,12 @@ TEST_F(RandomDatatypes, AreCopiedFromOneLayoutToAnother) {
     ASSERT_EQ(status.error_class(), sent > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS);
     ASSERT_EQ(target.bytes, expected.bytes);
     ASSERT_EQ(source.bytes, before);
+    // A part of the target's data gets the beginning of the source's.
+    const int64_t first = random->pick(0, room),
+                  bytes = random->pick(0, std::min(sent, room - first));
+    for (int64_t i = 0; i < bytes; ++i) expected.at(to.place(first + i)) = source.at(from.place(i));
+    copy_part(source.address(), from.type(), target.address(), to.type(), first, bytes);
+    ASSERT_EQ(target.bytes, expected.bytes);
   });
   EXPECT_GT(done, 2000);
   EXPECT_GT(same, 300);
