@@ -7,8 +7,9 @@
  *
  * pt2pt_pair table: one line a size, 8 bytes to 16 MiB, for scripts: bytes, microseconds, MB/s
  * (multihost_pair.sh). With PAIR_REALTIME set both ranks go before all other work of their machine
- * meanwhile (root). pt2pt_pair latency N, pt2pt_pair rate N: N round trips, or windows of 64
- * messages, of 8 bytes only (for counting instructions: pt2pt_instructions.sh). */
+ * meanwhile (root). For counting instructions (pt2pt_instructions.sh): pt2pt_pair latency N [SHAPE]
+ * and pt2pt_pair rate N, N round trips or windows of 64 messages, of 8 bytes or, with SHAPE, of 32
+ * bytes: 'doubles', 'contiguous', 'vector', 'indexed', or 'struct' (29 bytes). */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 enum { kWindow = 64, kRepeats = 5 };
 static int rank;
 static MPI_Comm pair;
+static MPI_Datatype element = MPI_BYTE;
 
 static double half_round_trip(char* b, int n, int count) {
   double best = 1e9;
@@ -25,11 +27,11 @@ static double half_round_trip(char* b, int n, int count) {
     double t = MPI_Wtime();
     for (int i = 0; i < count; i++) {
       if (rank == 0) {
-        MPI_Send(b, n, MPI_BYTE, 1, 0, pair);
-        MPI_Recv(b, n, MPI_BYTE, 1, 0, pair, MPI_STATUS_IGNORE);
+        MPI_Send(b, n, element, 1, 0, pair);
+        MPI_Recv(b, n, element, 1, 0, pair, MPI_STATUS_IGNORE);
       } else {
-        MPI_Recv(b, n, MPI_BYTE, 0, 0, pair, MPI_STATUS_IGNORE);
-        MPI_Send(b, n, MPI_BYTE, 0, 0, pair);
+        MPI_Recv(b, n, element, 0, 0, pair, MPI_STATUS_IGNORE);
+        MPI_Send(b, n, element, 0, 0, pair);
       }
     }
     t = (MPI_Wtime() - t) / count / 2;
@@ -109,6 +111,27 @@ static MPI_Comm with_another_job(char** argv) {
   return merged;
 }
 
+/* Four doubles, or a struct with three, in this shape; returns how many elements of it. */
+static int make_element(const char* shape) {
+  const int places[] = {0, 3, 4, 9}, lengths[] = {1, 3, 1};
+  const MPI_Aint offsets[] = {0, 8, 32};
+  const MPI_Datatype types[] = {MPI_INT, MPI_DOUBLE, MPI_CHAR};
+  if (strcmp(shape, "doubles") == 0) {
+    element = MPI_DOUBLE;
+    return 4;
+  }
+  if (strcmp(shape, "contiguous") == 0)
+    MPI_Type_contiguous(4, MPI_DOUBLE, &element);
+  else if (strcmp(shape, "vector") == 0)
+    MPI_Type_vector(4, 1, 3, MPI_DOUBLE, &element);
+  else if (strcmp(shape, "indexed") == 0)
+    MPI_Type_create_indexed_block(4, 1, places, MPI_DOUBLE, &element);
+  else
+    MPI_Type_create_struct(3, lengths, offsets, types, &element);
+  MPI_Type_commit(&element);
+  return 1;
+}
+
 int main(int argc, char** argv) {
   int size;
   MPI_Init(&argc, &argv);
@@ -118,7 +141,7 @@ int main(int argc, char** argv) {
   char* b = malloc(16 << 20);
   memset(b, 1, 16 << 20);
   if (rank < 2 && argc > 2 && strcmp(argv[1], "latency") == 0) {
-    half_round_trip(b, 8, atoi(argv[2]));
+    half_round_trip(b, argc > 3 ? make_element(argv[3]) : 8, atoi(argv[2]));
   } else if (rank < 2 && argc > 2 && strcmp(argv[1], "rate") == 0) {
     streamed(b, 8, atoi(argv[2]));
   } else if (rank < 2 && argc > 1 && strcmp(argv[1], "table") == 0) {
@@ -138,6 +161,7 @@ int main(int argc, char** argv) {
     }
   }
   free(b);
+  if (element != MPI_BYTE && element != MPI_DOUBLE) MPI_Type_free(&element);
   if (pair != MPI_COMM_WORLD) MPI_Comm_free(&pair);
   MPI_Finalize();
   return 0;

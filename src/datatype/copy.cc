@@ -227,6 +227,13 @@ template <bool kPacks>
 void copy_packed(char* layout, const Type& type, int64_t position, int64_t bytes, char* packed) {
   if (bytes <= 0) return;
   const int64_t size = type.size();
+  if (bytes <= kMostShortBytes && position == 0 && bytes % size == 0 && type.has_short_rows()) {
+    if (kPacks)
+      pack_short(*type.derived(), layout, bytes / size, packed);
+    else
+      unpack_short(*type.derived(), packed, layout, bytes / size);
+    return;
+  }
   if (type.contiguous()) {
     char* in_memory = moved(layout, type.true_lb() + position);
     std::memcpy(kPacks ? packed : in_memory, kPacks ? in_memory : packed,

@@ -58,6 +58,8 @@ class Type {
   }
   /// True if data of any count is one run of bytes starting at true_lb().
   bool contiguous() const { return !derived_ || derived_->contiguous; }
+  /// True if pack_short() and its like copy data of at most kMostShortBytes bytes.
+  bool has_short_rows() const { return derived_ && derived_->short_rows.shape != ShortRows::kNone; }
   bool basic() const { return !derived_; }
   /// The object of a derived type, a pair of kPairTypes included; nullptr for a basic type.
   DerivedType* derived() const { return derived_; }

@@ -26,6 +26,17 @@ uint64_t mixed(uint64_t hash, uint64_t with) {
   return hash ^ hash >> 32;
 }
 
+/// Fills what follows from the bounds and the tree.
+void complete_copies(DerivedType* type) {
+  const auto few_bits = [](int64_t n) { return n == static_cast<int32_t>(n); };
+  type->is_small = few_bits(type->tree.size) && few_bits(type->tree.extent) &&
+                   few_bits(type->bounds.lb()) && few_bits(type->tree.low()) &&
+                   few_bits(type->tree.high());
+  type->contiguous = type->tree.contiguous();
+  type->begins_at_0 = type->tree.low() == 0;
+  type->short_rows = make_short_rows(type->tree);
+}
+
 template <class V>
 DerivedType* make_pair_type(MPI_Datatype handle) {
   using Pair = PairOf<V, int>;
@@ -37,7 +48,7 @@ DerivedType* make_pair_type(MPI_Datatype handle) {
   type->tree.element = type->values = handle;
   type->bounds = {{0, TypeBound::kData}, {sizeof(Pair), TypeBound::kData}};
   type->alignment = alignof(Pair);
-  type->contiguous = type->tree.contiguous();
+  complete_copies(type);
   type->elements = 2;
   type->references = 1;  // for ever
   return type;
@@ -102,7 +113,7 @@ Status find_or_make(TypeContents contents, MPI_Datatype values, Type* out) {
   made->hash = hash;
   made->values = values;
   FGMPI_TRY(complete(made.get()));
-  made->contiguous = made->tree.contiguous();
+  complete_copies(made.get());
   types().emplace(hash, made.get());
   *out = Type(MPI_DATATYPE_NULL, made.release());
   return {};
@@ -122,8 +133,7 @@ void forget(DerivedType* type) {
 
 }  // namespace
 
-void release(DerivedType* type) {
-  if (--type->references > 0) return;
+void delete_type(DerivedType* type) {
   // The types that a deleted one is made of follow it here: one within another, they could need
   // more stack than a proclet has.
   static std::vector<DerivedType*> unused;
@@ -149,7 +159,7 @@ bool DerivedType::permanent() const {
 size_t DerivedType::memory() const {
   return sizeof *this + tree.memory() - sizeof tree + contents.integers.heap_bytes() +
          contents.addresses.heap_bytes() + contents.counts.heap_bytes() +
-         contents.types.capacity() * sizeof(Type);
+         contents.types.capacity() * sizeof(Type) + short_rows.heap_bytes();
 }
 
 bool DerivedType::validate(std::string* reason) const {

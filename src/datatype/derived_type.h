@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "datatype/number_list.h"
+#include "datatype/short_rows.h"
 #include "datatype/type_tree.h"
 
 namespace fgmpi::datatype {
@@ -70,7 +71,12 @@ struct DerivedType {
   int64_t elements = 0;   ///< basic elements, as elements.h counts them
   uint64_t hash = 0;
   uint32_t references = 0;
-  bool contiguous = false;  ///< data of any count is one run of bytes, from tree.low() on
+  bool contiguous = false;   ///< data of any count is one run of bytes, from tree.low() on
+  bool begins_at_0 = false;  ///< tree.low() is 0
+  /// Size, extent and bounds need at most 32 bits, so that those of any number of elements that an
+  /// int can have need at most 63.
+  bool is_small = false;
+  ShortRows short_rows;
   /// The predefined type with the values of a type of MPI_Type_create_f90_integer or a similar
   /// call, or that of a pair; else MPI_DATATYPE_NULL.
   MPI_Datatype values = MPI_DATATYPE_NULL;
@@ -92,7 +98,11 @@ struct DerivedType {
 /// when a bound, or the bytes of an element, need more than 63 bits.
 Status find_or_make(TypeContents contents, MPI_Datatype values, Type* out);
 inline void hold(DerivedType* type) { ++type->references; }
-void release(DerivedType* type);
+/// Deletes a type that nobody refers to. REQUIRES: type->references == 0.
+void delete_type(DerivedType* type);
+inline void release(DerivedType* type) {
+  if (__builtin_expect(--type->references == 0, 0)) delete_type(type);
+}
 
 /// The object of one of the kPairTypes. REQUIRES: pair_index(handle) < kPairTypes.
 DerivedType* pair_type(MPI_Datatype handle);

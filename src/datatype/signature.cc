@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "datatype/basic_type.h"
+
 namespace fgmpi::datatype {
 namespace {
 

@@ -32,8 +32,8 @@ inline void copy_row(char* to, const char* from, int64_t bytes) {
     } else {
       detail::copy_ends<8>(to, from, n);
     }
-  } else if (n == 4) {
-    std::memcpy(to, from, 4);
+  } else if (n >= 4 && n < 8) {
+    detail::copy_ends<4>(to, from, n);
   } else {
     std::memcpy(to, from, n);
   }

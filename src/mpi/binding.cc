@@ -1,7 +1,6 @@
 // Checks of arguments in every binding, and the texts of their errors.
 
 #include "mpi/binding.h"
-#include "datatype/type_handles.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -78,17 +77,13 @@ Status check_volume(int64_t count, int64_t parts, const datatype::Type& type,
                static_cast<long long>(INT64_MAX / widest / std::max<int64_t>(parts, 1)));
 }
 
-int64_t derived_row(const void* address, int64_t count, MPI_Datatype type) {
-  const datatype::FoundType found = datatype::find_derived(type);
-  if (!found.committed || !found.type->contiguous || found.type->tree.low() != 0 ||
-      !in_basic_types(MPI_BYTE))
-    return -1;
-  int64_t n;
-  if (__builtin_mul_overflow(count, found.type->size(), &n) || n < 0) return -1;
-  return address || n == 0 ? n : -1;
-}
-
 Status make_buffer(const void* address, int64_t count, MPI_Datatype datatype, pt2pt::Buffer* out) {
+  if (const DerivedData data = derived_data(address, count, datatype); data.type) {
+    out->address = const_cast<void*>(address);
+    out->count = count;
+    out->type = datatype::Type(datatype, data.type);
+    return {};
+  }
   if (__builtin_expect(count < 0, 0)) return check_count(count);
   FGMPI_TRY(datatype::Type::of(type_for(count, datatype), &out->type));
   if (count > 1) FGMPI_TRY(check_volume(count, 1, out->type, "count"));

@@ -22,6 +22,7 @@
 
 #include "comm/comm.h"
 #include "datatype/datatype.h"
+#include "datatype/type_handles.h"
 #include "mpi/entry.h"
 #include "mpi/errors/errors.h"
 #include "mpi/own.h"
@@ -91,17 +92,27 @@ inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, u
   return __builtin_expect(address != nullptr, 1) || n == 0;
 }
 
-/// The bytes of a buffer of a derived type whose elements are one row from the address on; -1 for
-/// every other buffer.
-int64_t derived_row(const void* address, int64_t count, MPI_Datatype type);
-/// The bytes of a buffer that is one row from the address on, of a basic or a derived type.
-inline bool row_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
-  if (__builtin_expect(plain_bytes(address, count, type, bytes), 1)) return true;
-  const int64_t n = derived_row(address, count, type);
-  *bytes = static_cast<uint64_t>(n);
-  return n >= 0;
+/// A buffer of a committed derived type that needs no other check of its address, count and type.
+struct DerivedData {
+  datatype::DerivedType* type;  ///< nullptr: the buffer is another one
+  uint64_t bytes;
+  bool is_row() const { return type->contiguous && type->begins_at_0; }
+  bool is_short() const {
+    return bytes <= static_cast<uint64_t>(datatype::kMostShortBytes) &&
+           type->short_rows.shape != datatype::ShortRows::kNone;
+  }
+};
+/// Accepts the buffers that programs usually have: those with a count of at most 32 bits, and with
+/// an extent, a size and a lower bound whose product with it has no more than 63.
+[[gnu::always_inline]] inline DerivedData derived_data(const void* address, int64_t count,
+                                                       MPI_Datatype type) {
+  const datatype::FoundType found = datatype::find_derived(type);
+  if (__builtin_expect(!found.committed || !found.type->is_small || !in_basic_types(MPI_BYTE) ||
+                           static_cast<uint64_t>(count) > INT32_MAX || !address,
+                       0))
+    return {nullptr, 0};
+  return {found.type, static_cast<uint64_t>(count * found.type->size())};
 }
-
 /// The error for a null pointer where data is read or a result is stored: MPI_ERR_ARG.
 Status null_pointer(const char* argument);
 inline Status check_pointer(const void* pointer, const char* argument) {

@@ -82,6 +82,21 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
   check_end(op, n);
 }
 
+void fill_from_short(RecvOp* op, const Envelope& from, const ShortData& source) {
+  const uint64_t size = source.bytes(), n = set_outcome(op, from, size);
+  if (n == 0) return;
+  if (__builtin_expect(n == size, 1)) {
+    if (op->data) return pack_short(*source.type, source.address, source.count, op->data);
+    if (op->buffer->type.derived() == source.type)
+      return copy_short(*source.type, source.address, op->buffer->address, source.count);
+  }
+  char row[datatype::kMostShortBytes];
+  pack_short(*source.type, source.address, source.count, row);
+  if (op->data) return copy_bytes(op->data, row, n);
+  unpack_piece(op, 0, row, n);
+  check_end(op, n);
+}
+
 UnexpectedMessage* new_unexpected(const Envelope& envelope, uint64_t size, bool with_payload) {
   size_t bytes = sizeof(UnexpectedMessage) + (with_payload ? size : 0);
   uint8_t size_class = BlockPool::class_of(bytes);

@@ -284,6 +284,16 @@ void check_end(RecvOp* op, uint64_t n);
 /// Fills the receive buffer from a collocated sender's buffer.
 void fill_from(RecvOp* op, const Envelope& from, const Buffer& source);
 
+/// Elements of a type that has ShortRows, of at most kMostShortBytes bytes together.
+struct ShortData {
+  const datatype::DerivedType* type;
+  const void* address;
+  int64_t count;
+  uint64_t bytes() const { return static_cast<uint64_t>(count * type->size()); }
+};
+/// As fill_from().
+void fill_from_short(RecvOp* op, const Envelope& from, const ShortData& source);
+
 // ---- Unexpected messages ------------------------------------------------------------------------
 
 /// Makes an eager entry with room for `size` bytes behind it, which is in no queue yet; nullptr
@@ -331,6 +341,9 @@ inline RecvOp* match_posted(Endpoint* at, const Envelope& message) {
 /// or a frame. False: nothing was done.
 bool send_bytes_at_once(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
                         SendMode mode);
+/// The tier "at once" for short data with gaps which no posted receive matches. In line for those
+/// which one matches: send_short_at_once() (pt2pt_inl.h).
+bool send_short_unmatched(const ShortData& data, Peer to, const Envelope& envelope, SendMode mode);
 /// The tier "at once" for any buffer.
 bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, SendMode mode);
 /// The tier "operation": begins a send that could not complete at once. May complete it. REQUIRES:

@@ -1,4 +1,5 @@
-// The fast path, in line for the bindings: contiguous bytes between collocated proclets.
+// The fast path, in line for the bindings: contiguous bytes, and short data with gaps, between
+// collocated proclets.
 //
 // Cost in instructions: benchmarks/micro/pt2pt_instructions.sh.
 // Thread rule and invariants as in pt2pt.h.
@@ -62,6 +63,20 @@ inline constexpr uint64_t kTiny = 16;
   return true;
 }
 
+/// The tier "at once" for short data with gaps.
+[[gnu::always_inline]] inline bool send_short_at_once(const ShortData& data, Peer to,
+                                                      const Envelope& envelope, SendMode mode) {
+  if (__builtin_expect(to.process == g_engine.me(), 1)) {
+    if (RecvOp* op = match_posted(g_engine.at(to.local), envelope)) {
+      g_engine.counters.count_message(Counters::kLocal, data.bytes());
+      fill_from_short(op, envelope, data);
+      complete_op(op);
+      return true;
+    }
+  }
+  return send_short_unmatched(data, to, envelope, mode);
+}
+
 /// Makes a receive request for contiguous bytes, with a handle. Throws std::bad_alloc, with nothing
 /// changed. Never switches. REQUIRES: has_free_handle().
 [[gnu::always_inline]] inline Request* irecv_bytes(void* data, uint64_t bytes, Endpoint* at,
@@ -83,8 +98,8 @@ inline constexpr uint64_t kTiny = 16;
   return request;
 }
 
-/// Parks until a receive of contiguous bytes is complete. May switch. REQUIRES: !op->done.
-[[gnu::always_inline]] inline void wait_for_bytes(RecvOp* op, const char* call) {
+/// Parks until a receive is complete. May switch. REQUIRES: !op->done.
+[[gnu::always_inline]] inline void wait_for_recv(RecvOp* op, const char* call) {
   if (__builtin_expect(g_engine.processes() > 1, 0)) {
     g_engine.spin(&op->done);
     if (op->done) return;
@@ -92,6 +107,19 @@ inline constexpr uint64_t kTiny = 16;
   RecvSite site(call, op);
   op->proclet = sched::current();
   sched::park(&site);
+}
+
+/// Posts a receive where nothing waits for one, or begins it; parks until it is complete. May
+/// switch. REQUIRES: op->envelope is set.
+[[gnu::always_inline]] inline void recv_by(RecvOp* op, Endpoint* at, const char* call) {
+  if (__builtin_expect(at->unexpected.empty() && at->posted.empty(), 1)) {
+    op->queued = true;
+    at->posted.push_only(op);
+  } else {
+    begin_recv(op, at, op->envelope);
+    if (op->done) return;
+  }
+  wait_for_recv(op, call);
 }
 
 /// Receives contiguous bytes. May switch. The error, if any, is in the outcome.
@@ -104,14 +132,17 @@ inline constexpr uint64_t kTiny = 16;
   op.data = static_cast<char*>(data);
   op.capacity = bytes;
   op.direct = bytes + 1;  // read only by other proclets, and none runs before this one parks
-  if (__builtin_expect(at->unexpected.empty() && at->posted.empty(), 1)) {
-    op.queued = true;
-    at->posted.push_only(&op);
-  } else {
-    begin_recv(&op, at, op.envelope);
-    if (op.done) return;
-  }
-  wait_for_bytes(&op, call);
+  recv_by(&op, at, call);
+}
+
+/// As recv_bytes(), for any buffer.
+[[gnu::always_inline]] inline void recv_layout(const Buffer& buffer, Endpoint* at,
+                                               const Envelope& pattern, const char* call,
+                                               Outcome* outcome) {
+  RecvOp op;
+  op.envelope = pattern;
+  op.prepare(buffer, outcome);
+  recv_by(&op, at, call);
 }
 
 }  // namespace fgmpi::pt2pt

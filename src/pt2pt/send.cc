@@ -9,6 +9,7 @@
 //   at once     what needs no operation: a posted receive that        send_bytes_at_once()
 //               matches; an eager copy; one frame whose payload is    send_buffer_at_once()
 //               copied                                                send_scattered_at_once()
+//                                                                     send_short_at_once(), in line
 //     |
 //     | no receive, and the copy or window would pass its limit (flow_control.h); synchronous, and
 //     | not matched; longer than such a frame; no room in the transport; no address yet
@@ -200,6 +201,20 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
   if (!e.try_frame(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers.add_in_flight(to.process, FlowControl::charge(n));
   e.count_message(to.process, n);
+  return true;
+}
+
+bool send_short_unmatched(const ShortData& data, Peer to, const Envelope& envelope, SendMode mode) {
+  if (to.process != g_engine.me()) {
+    char row[datatype::kMostShortBytes];
+    pack_short(*data.type, data.address, data.count, row);
+    return send_bytes_at_once(row, data.bytes(), to, envelope, mode);
+  }
+  if (mode == SendMode::kSynchronous) return false;
+  UnexpectedMessage* u = eager_copy(envelope, data.bytes());
+  if (!u) return false;
+  pack_short(*data.type, data.address, data.count, u->payload());
+  push_eager_copy(g_engine.at(to.local), u);
   return true;
 }
 

@@ -16,7 +16,7 @@ int end_turn();
 // The tiers of sends are drawn in pt2pt/send.cc. send() tries the first one for a communicator that
 // listed() finds. send_checked() checks all arguments and tries the others. send_unlisted() is for
 // every other handle: it enters the library, finds the communicator, and begins with the first
-// tier. call_send_checked() and call_send_unlisted() receive the arguments of the binding in their
+// tier. call_send_listed() and call_send_unlisted() receive the arguments of the binding in their
 // registers and add what is constant. The functions of receives are named alike.
 int send_checked(const char* call, SendMode mode, const void* buf, int64_t count,
                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
@@ -89,14 +89,29 @@ template <class Count>
          pt2pt::send_bytes_direct(buf, bytes, local, {user_ctx(c), c->rank, tag});
 }
 
+/// What a binding of a send is: it lies in read-only memory, and a register holds its address.
+struct SendCall {
+  const char* name;
+  SendMode mode;
+};
+template <NameArgument kCall, SendMode kMode>
+inline constexpr SendCall kSendCall{kCall.text, kMode};
+
+/// The tier "at once" (pt2pt/send.cc) for the arguments that programs usually have; send_checked()
+/// for all others.
+int send_listed(const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag, Comm* c,
+                const SendCall* call);
+int isend_listed(const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag, Comm* c,
+                 const SendCall* call, MPI_Request* request);
+
 /// Receives the arguments of the call itself, in their registers.
 template <NameArgument kCall, SendMode kMode, class Count>
-[[gnu::noinline]] int call_send_checked(const void* buf, Count count, MPI_Datatype datatype,
-                                        int dest, int tag, MPI_Comm comm) {
-  return send_checked(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+[[gnu::noinline]] int call_send_listed(const void* buf, Count count, MPI_Datatype datatype,
+                                       int dest, int tag, Comm* c) {
+  return send_listed(buf, count, datatype, dest, tag, c, &kSendCall<kCall, kMode>);
 }
 
-/// As call_send_checked(), for a communicator that is not listed.
+/// As call_send_listed(), for a communicator that is not listed.
 template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::noinline]] int call_send_unlisted(const void* buf, Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm) {
@@ -113,13 +128,13 @@ template <NameArgument kCall, SendMode kMode, class Count>
   sched::record_call(kCall.text);
   if (__builtin_expect(send_direct(buf, count, datatype, dest, tag, c), 1))
     return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
-  return call_send_checked<kCall, kMode>(buf, count, datatype, dest, tag, comm);
+  return call_send_listed<kCall, kMode>(buf, count, datatype, dest, tag, c);
 }
 
 template <NameArgument kCall, SendMode kMode, class Count>
-[[gnu::noinline]] int call_isend_checked(const void* buf, Count count, MPI_Datatype datatype,
-                                         int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  return isend_checked(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+[[gnu::noinline]] int call_isend_listed(const void* buf, Count count, MPI_Datatype datatype,
+                                        int dest, int tag, Comm* c, MPI_Request* request) {
+  return isend_listed(buf, count, datatype, dest, tag, c, &kSendCall<kCall, kMode>, request);
 }
 
 template <NameArgument kCall, SendMode kMode, class Count>
@@ -134,7 +149,7 @@ template <NameArgument kCall, SendMode kMode, class Count>
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
   }
-  return call_isend_checked<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
+  return call_isend_listed<kCall, kMode>(buf, count, datatype, dest, tag, c, request);
 }
 
 inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* status) {

@@ -8,11 +8,15 @@ namespace fgmpi::mpi {
 
 int recv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                  int tag, Comm* c, MPI_Status* status) {
-  const int64_t row = derived_row(buf, count, datatype);
-  if (row >= 0 && (is_member(c, source) || source == MPI_ANY_SOURCE) && tag >= MPI_ANY_TAG) {
+  const DerivedData data = derived_data(buf, count, datatype);
+  if (data.type && (is_member(c, source) || source == MPI_ANY_SOURCE) && tag >= MPI_ANY_TAG) {
+    const pt2pt::Envelope pattern{user_ctx(c), source, tag};
     Outcome outcome;
-    pt2pt::recv_bytes(buf, static_cast<uint64_t>(row), my_endpoint(), {user_ctx(c), source, tag},
-                      call, &outcome);
+    if (data.is_row())
+      pt2pt::recv_bytes(buf, data.bytes, my_endpoint(), pattern, call, &outcome);
+    else
+      pt2pt::recv_layout({buf, count, {datatype, data.type}}, my_endpoint(), pattern, call,
+                         &outcome);
     return received(call, c, &outcome, status);
   }
   Buffer buffer;

@@ -11,15 +11,51 @@ int end_turn() {
   return MPI_SUCCESS;
 }
 
+namespace {
+
+/// Returns false, with nothing done, for arguments that need other checks, and for messages of the
+/// next tier.
+[[gnu::always_inline]] inline bool send_at_once(SendMode mode, const void* buf, int64_t count,
+                                                MPI_Datatype datatype, int dest, int tag, Comm* c) {
+  if (mode == SendMode::kBuffered || !is_member(c, dest) || tag < 0) return false;
+  const pt2pt::Envelope envelope{user_ctx(c), c->rank, tag};
+  uint64_t bytes;
+  if (plain_bytes(buf, count, datatype, &bytes))
+    return pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), envelope, mode);
+  const DerivedData data = derived_data(buf, count, datatype);
+  if (!data.type) return false;
+  if (data.is_row())
+    return pt2pt::send_bytes_at_once(buf, data.bytes, c->peer(dest), envelope, mode);
+  return data.is_short() &&
+         pt2pt::send_short_at_once({data.type, buf, count}, c->peer(dest), envelope, mode);
+}
+
+}  // namespace
+
+int send_listed(const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag, Comm* c,
+                const SendCall* call) try {
+  if (__builtin_expect(send_at_once(call->mode, buf, count, datatype, dest, tag, c), 1))
+    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
+  return send_checked(call->name, call->mode, buf, count, datatype, dest, tag, c->handle);
+}
+FGMPI_CATCH_NO_MEMORY(call->name, c->handle)
+
+int isend_listed(const void* buf, int64_t count, MPI_Datatype datatype, int dest, int tag, Comm* c,
+                 const SendCall* call, MPI_Request* request) try {
+  if (__builtin_expect(request && send_at_once(call->mode, buf, count, datatype, dest, tag, c),
+                       1)) {
+    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
+  }
+  return isend_checked(call->name, call->mode, buf, count, datatype, dest, tag, c->handle, request);
+}
+FGMPI_CATCH_NO_MEMORY(call->name, c->handle)
+
 int send_checked(const char* call, SendMode mode, const void* buf, int64_t count,
                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
   FGMPI_ENTER_FAST(call, c, comm, send_checked(call, mode, buf, count, datatype, dest, tag, comm));
   sched::count_call();
-  uint64_t bytes;
-  if (mode != SendMode::kBuffered && is_member(c, dest) && tag >= 0 &&
-      row_bytes(buf, count, datatype, &bytes) &&
-      pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode))
-    return MPI_SUCCESS;
+  if (send_at_once(mode, buf, count, datatype, dest, tag, c)) return MPI_SUCCESS;
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
@@ -70,10 +106,7 @@ int isend_checked(const char* call, SendMode mode, const void* buf, int64_t coun
   FGMPI_ENTER_FAST(call, c, comm,
                    isend_checked(call, mode, buf, count, datatype, dest, tag, comm, request));
   sched::count_call();
-  uint64_t bytes;
-  if (mode != SendMode::kBuffered && is_member(c, dest) && tag >= 0 && request &&
-      row_bytes(buf, count, datatype, &bytes) &&
-      pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), {user_ctx(c), c->rank, tag}, mode)) {
+  if (request && send_at_once(mode, buf, count, datatype, dest, tag, c)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return MPI_SUCCESS;
   }

@@ -296,6 +296,32 @@ TEST_F(RandomDatatypes, AreUnpackedInAnyPieces) {
   EXPECT_GT(done, 1200);
 }
 
+TEST_F(RandomDatatypes, AreCopiedByTheirShortRows) {
+  int shapes[ShortRows::kListed + 1] = {};
+  for_each_case(8, 3000, [&](RandomTypes* random, const Case& c) {
+    if (!c.type().derived()) return;
+    const DerivedType& type = *c.type().derived();
+    const ShortRows::Shape shape = type.short_rows.shape;
+    ++shapes[shape];
+    if (shape == ShortRows::kNone) return;
+    ASSERT_LE(c.size(), kMostShortBytes);
+    const int64_t count = random->pick(1, 4), total = count * c.size();
+    Memory from(random, c, count);
+    std::vector<char> packed(static_cast<size_t>(total), 'x');
+    pack_short(type, from.address(), count, packed.data());
+    for (int64_t i = 0; i < total; ++i)
+      ASSERT_EQ(packed[static_cast<size_t>(i)], from.at(c.place(i)));
+    if (!c.each_byte_once(count)) return;
+    Memory to(random, c, count), copied = to, expected = to;
+    for (int64_t i = 0; i < total; ++i) expected.at(c.place(i)) = from.at(c.place(i));
+    unpack_short(type, packed.data(), to.address(), count);
+    ASSERT_EQ(to.bytes, expected.bytes);
+    copy_short(type, from.address(), copied.address(), count);
+    ASSERT_EQ(copied.bytes, expected.bytes);
+  });
+  for (const int found : shapes) EXPECT_GT(found, 20);
+}
+
 TEST_F(RandomDatatypes, AreCopiedFromOneLayoutToAnother) {
   int done = 0, same = 0;
   for_each_case(8, 4000, [&](RandomTypes* random, const Case& from) {

@@ -1,0 +1,164 @@
+// Copies of short messages, one loop for each shape.
+
+#include "datatype/short_rows.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "datatype/derived_type.h"
+#include "datatype/strided.h"
+
+namespace fgmpi::datatype {
+namespace {
+
+template <class To>
+bool fits(int64_t number) {
+  return number >= std::numeric_limits<To>::min() && number <= std::numeric_limits<To>::max();
+}
+
+ShortRows make_strided_rows(int64_t first, int64_t bytes, int64_t stride, int64_t count) {
+  ShortRows rows;
+  if (!fits<int32_t>(first) || !fits<int32_t>(stride)) return rows;
+  rows.first = static_cast<int32_t>(first);
+  rows.stride = static_cast<int32_t>(stride);
+  rows.bytes = static_cast<uint16_t>(bytes);
+  rows.count = static_cast<uint16_t>(count);
+  rows.shape = bytes == 8   ? ShortRows::kStrided8
+               : bytes == 4 ? ShortRows::kStrided4
+                            : ShortRows::kStrided;
+  return rows;
+}
+
+ShortRows make_listed_rows(const TypePart& root) {
+  std::vector<ShortRows::ListedRow> list;
+  bool all = true;
+  for_each_run(root, 0, [&](int64_t offset, int64_t bytes) {
+    all = all && fits<int32_t>(offset) && list.size() < ShortRows::kMostListed;
+    if (all) list.push_back({static_cast<int32_t>(offset), static_cast<int32_t>(bytes)});
+  });
+  ShortRows rows;
+  if (!all) return rows;
+  auto listed = std::make_unique<ShortRows::ListedRow[]>(list.size());
+  std::copy(list.begin(), list.end(), listed.get());
+  rows.listed = std::move(listed);
+  rows.count = static_cast<uint16_t>(list.size());
+  const bool all_8 =
+      std::all_of(list.begin(), list.end(), [](const auto& row) { return row.bytes == 8; });
+  rows.shape = all_8 ? ShortRows::kListed8 : ShortRows::kListed;
+  return rows;
+}
+
+/// Which sides of a copy have the layout; the other one is a row of packed data.
+enum class CopySides : uint8_t { kPack, kUnpack, kSameLayout };
+
+/// A copy whose sides have gone on to some place.
+template <CopySides kSides>
+struct ShortCopy {
+  char* to;
+  const char* from;
+  /// Goes on by so many bytes on the sides that have the layout, and in the packed data.
+  void advance(int64_t in_layout, int64_t in_row) {
+    to += kSides == CopySides::kPack ? in_row : in_layout;
+    from += kSides == CopySides::kUnpack ? in_row : in_layout;
+  }
+};
+
+template <CopySides kSides, class CopyRow>
+[[gnu::always_inline]] inline void copy_strided(const ShortRows& rows, ShortCopy<kSides> copy,
+                                                CopyRow copy_one) {
+  const int64_t stride = rows.stride, bytes = rows.bytes;
+  copy.advance(rows.first, 0);
+  uint32_t left = rows.count;
+  do {
+    copy_one(copy.to, copy.from, bytes);
+    copy.advance(stride, bytes);
+  } while (--left > 0);
+}
+
+template <CopySides kSides, class CopyRow>
+[[gnu::always_inline]] inline void copy_listed(const ShortRows& rows, ShortCopy<kSides> copy,
+                                               CopyRow copy_one) {
+  const ShortRows::ListedRow *row = rows.listed.get(), *const end = row + rows.count;
+  for (; row < end; ++row) {
+    ShortCopy<kSides> at = copy;
+    at.advance(row->offset, 0);
+    copy_one(at.to, at.from, row->bytes);
+    copy.advance(0, row->bytes);
+  }
+}
+
+template <int64_t kBytes>
+struct CopyFixedRow {
+  void operator()(char* to, const char* from, int64_t) const { std::memcpy(to, from, kBytes); }
+};
+
+template <CopySides kSides>
+[[gnu::noinline]] void copy_uneven_rows(const ShortRows& rows, ShortCopy<kSides> copy) {
+  if (rows.shape == ShortRows::kStrided)
+    copy_strided(rows, copy, copy_row);
+  else
+    copy_listed(rows, copy, copy_row);
+}
+
+template <CopySides kSides>
+[[gnu::always_inline]] inline void copy_short_element(const ShortRows& rows,
+                                                      ShortCopy<kSides> copy) {
+  switch (rows.shape) {
+    case ShortRows::kStrided4:
+      return copy_strided(rows, copy, CopyFixedRow<4>());
+    case ShortRows::kStrided8:
+      return copy_strided(rows, copy, CopyFixedRow<8>());
+    case ShortRows::kListed8:
+      return copy_listed(rows, copy, CopyFixedRow<8>());
+    default:
+      return copy_uneven_rows(rows, copy);
+  }
+}
+
+template <CopySides kSides>
+[[gnu::noinline]] void copy_several(const DerivedType& type, ShortCopy<kSides> copy,
+                                    int64_t count) {
+  for (; count > 0; --count) {
+    copy_short_element(type.short_rows, copy);
+    copy.advance(type.tree.extent, type.tree.size);
+  }
+}
+
+/// Calls functions out of line for all but the commonest elements, so that these need no registers
+/// to be saved.
+template <CopySides kSides>
+[[gnu::always_inline]] inline void copy_short_elements(const DerivedType& type, void* to,
+                                                       const void* from, int64_t count) {
+  const ShortCopy<kSides> copy{static_cast<char*>(to), static_cast<const char*>(from)};
+  if (__builtin_expect(count == 1, 1)) return copy_short_element(type.short_rows, copy);
+  copy_several(type, copy, count);
+}
+
+}  // namespace
+
+ShortRows make_short_rows(const TypeTree& tree) {
+  const TypePart& root = tree.root;
+  if (!root.node || tree.size > kMostShortBytes) return {};
+  const TypeNode& node = *root.node;
+  if (node.kind == TypeNode::kRun) return make_strided_rows(root.offset, node.size, 0, 1);
+  if (node.kind == TypeNode::kLoop && node.body->kind == TypeNode::kRun)
+    return make_strided_rows(root.offset, node.body->size, node.stride, node.count);
+  return make_listed_rows(root);
+}
+
+void pack_short(const DerivedType& type, const void* buffer, int64_t count, void* out) {
+  copy_short_elements<CopySides::kPack>(type, out, buffer, count);
+}
+
+void unpack_short(const DerivedType& type, const void* in, void* buffer, int64_t count) {
+  copy_short_elements<CopySides::kUnpack>(type, buffer, in, count);
+}
+
+void copy_short(const DerivedType& type, const void* from, void* to, int64_t count) {
+  copy_short_elements<CopySides::kSameLayout>(type, to, from, count);
+}
+
+}  // namespace fgmpi::datatype
