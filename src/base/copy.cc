@@ -45,7 +45,24 @@ FGMPI_FOR_AVX2 void wide(char* to, const char* from, size_t length) {
   copy_lines<32>(to, from, length);
 }
 
+template <size_t width>
+[[gnu::always_inline]] inline void copy_rows_by_lines(RowsAt to, RowsAt from, size_t length,
+                                                      int64_t count) {
+  for (; count > 0; --count, to.first += to.stride, from.first += from.stride)
+    copy_lines<width>(to.first, from.first, length);
+}
+void narrow_rows(RowsAt to, RowsAt from, size_t length, int64_t count) {
+  copy_rows_by_lines<16>(to, from, length, count);
+}
+FGMPI_FOR_AVX2 void wide_rows(RowsAt to, RowsAt from, size_t length, int64_t count) {
+  copy_rows_by_lines<32>(to, from, length, count);
+}
+
 }  // namespace
+
+void copy_rows_by_loads(RowsAt to, RowsAt from, size_t length, int64_t count, Registers registers) {
+  (registers >= Registers::kAvx2 ? wide_rows : narrow_rows)(to, from, length, count);
+}
 
 void copy_past_caches(void* to, const void* from, size_t length, Registers registers) {
   auto* t = static_cast<char*>(to);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "base/registers.h"
@@ -11,6 +12,16 @@ namespace fgmpi {
 /// The loop of copy_across(); `length` is at least 64.
 void copy_by_loads(void* to, const void* from, size_t length,
                    Registers registers = widest_registers());
+
+/// Rows of bytes at equal distances: where one side of a copy lies.
+struct RowsAt {
+  char* first;
+  int64_t stride;
+};
+/// Copies `count` rows of `length` bytes each, which do not overlap, without a call for each row.
+/// REQUIRES: length >= 64.
+void copy_rows_by_loads(RowsAt to, RowsAt from, size_t length, int64_t count,
+                        Registers registers = widest_registers());
 
 /// Like memcpy, for memory that passes between processes. From some kilobytes on, the C library's
 /// memcpy is one string instruction (`rep movsb`) on processors that declare it fast. On some of

@@ -1,5 +1,5 @@
-// Copies by type trees: a recursion over nodes for whole elements, a walk of two cursors for the
-// rest.
+// Copies by type trees: between a layout and a row, or two equal layouts, by a recursion over nodes;
+// between two other layouts by a walk of two cursors.
 
 #include "datatype/copy.h"
 
@@ -100,17 +100,18 @@ struct LoopSteps {
   int64_t count, stride, packed_stride;
 };
 
-/// Copies rows of two nested loops. The loop that steps less far in the layout runs innermost, so
-/// that the rows next to each other are copied together: in tiles, since the packed data of these
-/// rows lie far apart.
+/// Copies rows of two nested loops. Short rows that lie next to each other in the layout, but not in
+/// the packed data, are copied together, in tiles. Otherwise the inner loop runs innermost, unless
+/// it is so short that calls would cost more than its rows.
 template <class To>
 void copy_nest(int64_t at, int64_t before, int64_t bytes, LoopSteps outer, LoopSteps inner,
                To& to) {
-  constexpr int64_t kTile = 16, kShort = 32;
+  constexpr int64_t kTile = 16, kLeastTile = 4, kShort = 32, kFewRounds = 8;
   const auto far = [](int64_t stride) { return stride < 0 ? -stride : stride; };
   const bool tiled =
-      bytes <= kShort && far(outer.stride) < far(inner.stride) && outer.count >= kTile;
-  const int64_t tile = tiled ? kTile : outer.count < inner.count ? 1 : outer.count;
+      bytes <= kShort && far(outer.stride) < far(inner.stride) && outer.count >= kLeastTile;
+  const bool swapped = inner.count < kFewRounds && inner.count <= outer.count;
+  const int64_t tile = tiled ? kTile : swapped ? outer.count : 1;
   for (int64_t i = 0; i < outer.count; i += tile) {
     const int64_t rounds = std::min(tile, outer.count - i);
     const int64_t first = at + i * outer.stride, packed = before + i * outer.packed_stride;
@@ -162,6 +163,22 @@ void copy_loop(const TypeNode& body, int64_t at, int64_t before, int64_t count, 
   for (int64_t i = 0; i < count; ++i) copy_node(body, at + i * stride, before + i * body.size, to);
 }
 
+/// Copies the bodies at places number `first` to `end` - 1.
+template <class To>
+void copy_places(const TypeNode& node, int64_t at, int64_t before, int64_t first, int64_t end,
+                 To& to) {
+  const TypeNode& body = *node.body;
+  before += first * body.size;
+  node.lists->offsets.for_each_in(static_cast<uint64_t>(first), static_cast<uint64_t>(end),
+                                  [&](int64_t offset) {
+                                    if (body.kind == TypeNode::kRun)
+                                      to.copy_one(at + offset, before, body.size);
+                                    else
+                                      copy_node(body, at + offset, before, to);
+                                    before += body.size;
+                                  });
+}
+
 template <class To>
 void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to) {
   switch (node.kind) {
@@ -169,17 +186,8 @@ void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to) {
       return to.copy_one(at, before, node.size);
     case TypeNode::kLoop:
       return copy_loop(*node.body, at, before, node.count, node.stride, to);
-    case TypeNode::kPlaces: {
-      const TypeNode& body = *node.body;
-      node.lists->offsets.for_each([&](int64_t offset) {
-        if (body.kind == TypeNode::kRun)
-          to.copy_one(at + offset, before, body.size);
-        else
-          copy_node(body, at + offset, before, to);
-        before += body.size;
-      });
-      return;
-    }
+    case TypeNode::kPlaces:
+      return copy_places(node, at, before, 0, node.count, to);
     case TypeNode::kRuns:
       return for_each_listed_run(node, [&](int64_t offset, int64_t bytes) {
         to.copy_one(at + offset, before, bytes);
@@ -194,6 +202,14 @@ void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to) {
   }
 }
 
+/// True for a tree that takes too much stack to be copied by the recursion: copy_node() needs up to
+/// 2 KiB for each node of the way down, and proclets may have 64 KiB. Types in use are less than 10
+/// high.
+bool is_high(const TypeTree& tree) {
+  constexpr uint32_t kHighest = 16;
+  return tree.root.node->height > kHighest;
+}
+
 /// Copies the next `bytes` bytes of the layout that a cursor walks.
 template <class To>
 void copy_walked(TypeCursor* cursor, int64_t bytes, To to) {
@@ -205,12 +221,82 @@ void copy_walked(TypeCursor* cursor, int64_t bytes, To to) {
 }
 
 template <class To>
+void copy_between(const TypeNode& node, int64_t at, int64_t before, int64_t first, int64_t last,
+                  To& to);
+
+/// Copies bytes number `first` to `last` - 1 of the data of rounds of `size` bytes: parts of rounds at
+/// both ends by copy_part(round, first, last), the whole ones between them by copy_whole(first,
+/// count).
+template <class CopyPart, class CopyWhole>
+void copy_rounds_between(int64_t size, int64_t first, int64_t last, CopyPart copy_part,
+                         CopyWhole copy_whole) {
+  int64_t round = first / size;
+  if (const int64_t begin = first - round * size; begin > 0) {
+    copy_part(round, begin, std::min(size, last - round * size));
+    ++round;
+  }
+  if (const int64_t whole = last / size - round; whole > 0) {
+    copy_whole(round, whole);
+    round += whole;
+  }
+  if (round * size < last) copy_part(round, 0, last - round * size);
+}
+
+/// Copies bytes number `first` to `last` - 1 of the data of a loop, which goes on without end.
+template <class To>
+void copy_loop_between(const TypeNode& body, int64_t at, int64_t before, int64_t stride,
+                       int64_t first, int64_t last, To& to) {
+  const int64_t size = body.size;
+  copy_rounds_between(
+      size, first, last,
+      [&](int64_t i, int64_t begin, int64_t end) {
+        copy_between(body, at + i * stride, before + i * size, begin, end, to);
+      },
+      [&](int64_t i, int64_t count) {
+        copy_loop(body, at + i * stride, before + i * size, count, stride, to);
+      });
+}
+
+/// Copies bytes number `first` to `last` - 1 of a node's data. REQUIRES: first < last.
+template <class To>
+void copy_between(const TypeNode& node, int64_t at, int64_t before, int64_t first, int64_t last,
+                  To& to) {
+  switch (node.kind) {
+    case TypeNode::kRun:
+      return to.copy_one(at + first, before + first, last - first);
+    case TypeNode::kLoop:
+      return copy_loop_between(*node.body, at, before, node.stride, first, last, to);
+    case TypeNode::kPlaces:
+      return copy_rounds_between(
+          node.body->size, first, last,
+          [&](int64_t i, int64_t begin, int64_t end) {
+            const int64_t offset = node.lists->offsets[static_cast<uint64_t>(i)];
+            copy_between(*node.body, at + offset, before + i * node.body->size, begin, end, to);
+          },
+          [&](int64_t i, int64_t count) { copy_places(node, at, before, i, i + count, to); });
+    case TypeNode::kRuns:
+      return for_each_listed_run(
+          node, node.index_of(first), node.index_of(last - 1),
+          [&](int64_t offset, int64_t start, int64_t bytes) {
+            const int64_t begin = std::max(first, start), end = std::min(last, start + bytes);
+            to.copy_one(at + offset + begin - start, before + begin, end - begin);
+          });
+    case TypeNode::kList:
+      for (int64_t i = node.index_of(first), end = node.index_of(last - 1); i <= end; ++i) {
+        const TypePart& part = node.lists->parts[static_cast<size_t>(i)];
+        const int64_t start = node.lists->starts[static_cast<size_t>(i)];
+        copy_between(*part.node, at + part.offset, before + start,
+                     std::max<int64_t>(first - start, 0), std::min(last - start, part.node->size),
+                     to);
+      }
+      return;
+  }
+}
+
+template <class To>
 void copy_elements(const TypeTree& tree, int64_t count, To to) {
-  // copy_node() needs up to 2 KiB of stack for each node of the way down, and proclets may have
-  // 64 KiB. Types in use are less than 10 high.
-  constexpr uint32_t kHighest = 16;
   if (!tree.root.node) return;
-  if (tree.root.node->height > kHighest) {
+  if (is_high(tree)) {
     TypeCursor cursor(tree);
     copy_walked(&cursor, count * tree.size, to);
   } else if (count == 1) {
@@ -241,17 +327,14 @@ void copy_packed(char* layout, const Type& type, int64_t position, int64_t bytes
     return;
   }
   const TypeTree& tree = type.tree();
-  if (position % size == 0 && bytes >= size) {  // whole elements first
-    const int64_t count = bytes / size;
-    copy_elements(tree, count, Sides<kPacks>{moved(layout, position / size * tree.extent), packed});
-    packed += count * size;
-    position += count * size;
-    bytes -= count * size;
-    if (bytes == 0) return;
+  if (is_high(tree)) {
+    TypeCursor cursor(tree);
+    cursor.seek(position);
+    return copy_walked(&cursor, bytes, Sides<kPacks>{layout, packed});
   }
-  TypeCursor cursor(tree);
-  cursor.seek(position);
-  copy_walked(&cursor, bytes, Sides<kPacks>{layout, packed});
+  Sides<kPacks> sides{layout, packed};
+  copy_loop_between(*tree.root.node, tree.root.offset, -position, tree.extent, position,
+                    position + bytes, sides);
 }
 
 /// One side of a copy between two layouts: the rows that come next.

@@ -48,9 +48,14 @@ class NumberList {
   /// Calls f(number) for each number in order.
   template <class F>
   void for_each(F&& f) const {
+    for_each_in(0, size_, f);
+  }
+  /// Calls f(number) for numbers `first` to `end` - 1. REQUIRES: end <= size().
+  template <class F>
+  void for_each_in(uint64_t first, uint64_t end, F&& f) const {
     int64_t some[kBlock];
-    for (uint64_t first = 0; first < size_; first += kBlock) {
-      const uint64_t count = size_ - first < kBlock ? size_ - first : kBlock;
+    for (; first < end; first += kBlock) {
+      const uint64_t count = end - first < kBlock ? end - first : kBlock;
       read(first, count, some);
       for (uint64_t k = 0; k < count; ++k) f(some[k]);
     }

@@ -32,10 +32,10 @@ ShortRows make_strided_rows(int64_t first, int64_t bytes, int64_t stride, int64_
   return rows;
 }
 
-ShortRows make_listed_rows(const TypePart& root) {
+ShortRows make_listed_rows(const TypeTree& tree) {
   std::vector<ShortRows::ListedRow> list;
   bool all = true;
-  for_each_run(root, 0, [&](int64_t offset, int64_t bytes) {
+  for_each_run(tree, 1, [&](int64_t offset, int64_t bytes) {
     all = all && fits<int32_t>(offset) && list.size() < ShortRows::kMostListed;
     if (all) list.push_back({static_cast<int32_t>(offset), static_cast<int32_t>(bytes)});
   });
@@ -146,7 +146,7 @@ ShortRows make_short_rows(const TypeTree& tree) {
   if (node.kind == TypeNode::kRun) return make_strided_rows(root.offset, node.size, 0, 1);
   if (node.kind == TypeNode::kLoop && node.body->kind == TypeNode::kRun)
     return make_strided_rows(root.offset, node.body->size, node.stride, node.count);
-  return make_listed_rows(root);
+  return make_listed_rows(tree);
 }
 
 void pack_short(const DerivedType& type, const void* buffer, int64_t count, void* out) {

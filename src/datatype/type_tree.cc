@@ -147,8 +147,16 @@ TypePart make_runs(std::vector<TypeRun> runs) {
     ends.push_back(node->size);
   }
   auto lists = std::make_unique<TypeNodeLists>();
-  lists->offsets = NumberList(offsets);
-  lists->ends = NumberList(ends);
+  const auto few_bits = [](int64_t n) { return n == static_cast<int32_t>(n); };
+  if (runs.size() <= TypeNodeLists::kMostFew && few_bits(node->size) && few_bits(node->low) &&
+      few_bits(node->high)) {
+    for (size_t i = 0; i < runs.size(); ++i)
+      lists->few.push_back({static_cast<int32_t>(offsets[i]), static_cast<int32_t>(ends[i])});
+    lists->few.shrink_to_fit();
+  } else {
+    lists->offsets = NumberList(offsets);
+    lists->ends = NumberList(ends);
+  }
   node->lists = std::move(lists);
   return {0, node};
 }
@@ -249,8 +257,9 @@ size_t TypeTree::memory() const {
     bytes += sizeof node;
     if (!node.lists) return;
     const TypeNodeLists& lists = *node.lists;
-    bytes += sizeof lists + lists.offsets.heap_bytes() + lists.ends.heap_bytes() +
-             lists.parts.capacity() * sizeof(TypePart) + lists.starts.capacity() * sizeof(int64_t);
+    bytes += sizeof lists + lists.few.capacity() * sizeof(FewRun) + lists.offsets.heap_bytes() +
+             lists.ends.heap_bytes() + lists.parts.capacity() * sizeof(TypePart) +
+             lists.starts.capacity() * sizeof(int64_t);
   });
   return bytes;
 }
@@ -263,19 +272,16 @@ bool TypeTree::validate() const {
 
 // ---- The walk -----------------------------------------------------------------------------------
 
-namespace {
-
-/// The round, place, run or part in which byte number `rest` of the node's data is.
-int64_t index_of(const TypeNode& node, int64_t rest) {
-  switch (node.kind) {
+int64_t TypeNode::index_of(int64_t byte) const {
+  switch (kind) {
     case TypeNode::kLoop:
     case TypeNode::kPlaces:
-      return rest / node.body->size;
+      return byte / body->size;
     case TypeNode::kRuns: {
-      int64_t low = 0, high = node.count;  // the first run that ends behind the byte
+      int64_t low = 0, high = count;  // the first run that ends behind the byte
       while (low < high) {
         const int64_t middle = low + (high - low) / 2;
-        if (node.lists->ends[static_cast<uint64_t>(middle)] <= rest)
+        if (run_end(middle) <= byte)
           low = middle + 1;
         else
           high = middle;
@@ -283,13 +289,15 @@ int64_t index_of(const TypeNode& node, int64_t rest) {
       return low;
     }
     case TypeNode::kList: {
-      const auto& starts = node.lists->starts;
-      return std::upper_bound(starts.begin(), starts.end(), rest) - starts.begin() - 1;
+      const auto& starts = lists->starts;
+      return std::upper_bound(starts.begin(), starts.end(), byte) - starts.begin() - 1;
     }
     default:
       return 0;
   }
 }
+
+namespace {
 
 /// What a node's round, place or part number `index` is.
 struct InnerNode {
@@ -315,7 +323,7 @@ int64_t bytes_before(const TypeNode& node, int64_t index) {
 
 void TypeCursor::descend(const TypeNode* node, int64_t at, int64_t rest) {
   while (node->kind != TypeNode::kRun) {
-    const int64_t index = rest > 0 ? index_of(*node, rest) : 0;
+    const int64_t index = rest > 0 ? node->index_of(rest) : 0;
     if (rest > 0) rest -= bytes_before(*node, index);
     frames_.push_back({node, at, index});
     if (node->kind == TypeNode::kRuns) {

@@ -52,10 +52,20 @@ struct TypePart {
   TypeNodePtr node;
 };
 
+/// A run among few.
+struct FewRun {
+  int32_t offset;
+  int32_t end;  ///< the bytes of data up to its end
+};
+
 /// What kPlaces, kRuns and kList list.
 struct TypeNodeLists {
-  NumberList offsets;           ///< kPlaces, kRuns
-  NumberList ends;              ///< kRuns: the bytes of data up to the end of each
+  /// kRuns with at most kMostFew runs whose numbers need 32 bits: as much memory as compressed
+  /// lists take, but read without a call.
+  std::vector<FewRun> few;
+  static constexpr size_t kMostFew = 256;
+  NumberList offsets;           ///< kPlaces, other kRuns
+  NumberList ends;              ///< other kRuns: the bytes of data up to the end of each
   std::vector<TypePart> parts;  ///< kList
   std::vector<int64_t> starts;  ///< kList: bytes of data before each
 };
@@ -79,12 +89,21 @@ struct TypeNode {
   TypeNode(const TypeNode&) = delete;
   /// Also deletes what only this node holds, one node after another.
   ~TypeNode();
+  /// The number of the round, place, run or part in which byte number `byte` of the data is.
+  /// REQUIRES: byte < size.
+  int64_t index_of(int64_t byte) const;
   /// Bytes of data before run number i. REQUIRES: kRuns.
-  int64_t run_start(int64_t i) const { return i ? lists->ends[static_cast<uint64_t>(i - 1)] : 0; }
+  int64_t run_start(int64_t i) const { return i ? run_end(i - 1) : 0; }
+  /// Bytes of data up to the end of run number i. REQUIRES: kRuns.
+  int64_t run_end(int64_t i) const {
+    const auto at = static_cast<uint64_t>(i);
+    return lists->few.empty() ? lists->ends[at] : lists->few[at].end;
+  }
   /// The place of run number i. REQUIRES: kRuns.
   TypeRun run(int64_t i) const {
     const auto at = static_cast<uint64_t>(i);
-    return {lists->offsets[at], lists->ends[at] - run_start(i)};
+    return {lists->few.empty() ? lists->offsets[at] : lists->few[at].offset,
+            run_end(i) - run_start(i)};
   }
 };
 
@@ -128,20 +147,37 @@ TypePart make_runs(std::vector<TypeRun> runs);
 /// Makes a list of parts in the order of the type map.
 TypePart make_list(const std::vector<TypePart>& parts);
 
+/// Calls f(offset, start, bytes) for runs number `first` to `last` of a kRuns node; `start`: bytes
+/// of data before the run. REQUIRES: first <= last.
+template <class F>
+void for_each_listed_run(const TypeNode& node, int64_t first, int64_t last, F&& f) {
+  int64_t start = node.run_start(first);
+  const auto next = [&](int64_t offset, int64_t end) {
+    f(offset, start, end - start);
+    start = end;
+  };
+  const TypeNodeLists& lists = *node.lists;
+  if (!lists.few.empty()) {
+    for (int64_t i = first; i <= last; ++i) {
+      const FewRun& run = lists.few[static_cast<size_t>(i)];
+      next(run.offset, run.end);
+    }
+    return;
+  }
+  int64_t offsets[NumberList::kBlock], ends[NumberList::kBlock];
+  const auto all = static_cast<uint64_t>(last) + 1;
+  for (auto at = static_cast<uint64_t>(first); at < all; at += NumberList::kBlock) {
+    const uint64_t count = all - at < NumberList::kBlock ? all - at : NumberList::kBlock;
+    lists.offsets.read(at, count, offsets);
+    lists.ends.read(at, count, ends);
+    for (uint64_t k = 0; k < count; ++k) next(offsets[k], ends[k]);
+  }
+}
 /// Calls f(offset, bytes) for each run of a kRuns node, in order.
 template <class F>
 void for_each_listed_run(const TypeNode& node, F&& f) {
-  int64_t offsets[NumberList::kBlock], ends[NumberList::kBlock], before = 0;
-  const auto all = static_cast<uint64_t>(node.count);
-  for (uint64_t first = 0; first < all; first += NumberList::kBlock) {
-    const uint64_t count = all - first < NumberList::kBlock ? all - first : NumberList::kBlock;
-    node.lists->offsets.read(first, count, offsets);
-    node.lists->ends.read(first, count, ends);
-    for (uint64_t k = 0; k < count; ++k) {
-      f(offsets[k], ends[k] - before);
-      before = ends[k];
-    }
-  }
+  for_each_listed_run(node, 0, node.count - 1,
+                      [&](int64_t offset, int64_t, int64_t bytes) { f(offset, bytes); });
 }
 
 /// A walk over the bytes of elements of a type, in the order of the type map. Elements follow each

@@ -73,6 +73,19 @@ class Engine final : public transport::FrameSink {
     if (!t->try_send(process, g_av.address(process), header, payload, length)) return false;
     return count_sent(length);
   }
+  /// Like try_transport(), for a payload that fill(room) writes where the transport will send it
+  /// from. False, also, where the transport cannot give such room.
+  template <class Fill>
+  bool try_filled_frame(uint32_t process, const transport::Header& header, size_t length,
+                        Fill fill) {
+    transport::FrameCarrier* t = transports.to(process);
+    const uint64_t peer = g_av.address(process);
+    char* room = t->try_reserve(process, peer, length);
+    if (!room) return false;
+    fill(room);
+    t->send_reserved(process, peer, header, length);
+    return count_sent(length);
+  }
   /// Like try_transport(), for a payload that may be lent: it belongs to `op`, which waits until
   /// the transport has returned it.
   bool try_lent_frame(uint32_t process, const transport::Header& header, const void* payload,
@@ -215,12 +228,15 @@ class Engine final : public transport::FrameSink {
   void on_cancelled(const transport::Header& h);
   bool push_frames(uint32_t process);
   bool push_stream(uint32_t process, DeferredFrame* frame);
-  const char* pack_piece(const SendOp* op, uint64_t offset, uint64_t n);
+  bool try_packed_frame(uint32_t process, const transport::Header& header, const SendOp* op,
+                        uint64_t offset, uint64_t n);
+  uint64_t longest_piece(uint32_t process, const SendOp* op) const;
 
-  /// The bytes that pack_piece() has packed last and push_stream() has not sent yet.
+  /// The bytes that try_packed_frame() has packed last and not sent yet.
   struct PackedPiece {
     const SendOp* op = nullptr;
     uint64_t offset = 0, length = 0;
+    bool operator==(const PackedPiece&) const = default;
   };
 
   uint64_t frames_sent_ = 0, frames_received_ = 0;  ///< for the detection of termination

@@ -35,7 +35,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdlib>
 
 #include "proclet-sched/sched.h"
 #include "pt2pt/match.h"
@@ -133,8 +132,8 @@ struct DeferredFrame {
   const void* payload;
   uint32_t length;
   /// Whose frame it is. kOwn: the engine's, freed when sent; kOfSend: part of `op`; kLastOfSend:
-  /// completes `op` when sent; kStream: data frames; kPieces: all frames of an eager message of
-  /// several (header.addr: bytes that have been sent).
+  /// completes `op` when sent; kStream: data frames; kPieces: all frames of an eager message that
+  /// has several or is no row (header.addr: bytes that have been sent).
   Role role;
   SendOp* op;
 };
@@ -142,10 +141,9 @@ struct DeferredFrame {
 /// A send that waits: for its match (collocated), for room, or for an answer.
 struct SendOp : UnexpectedMessage {
   const Buffer* buffer = nullptr;
-  /// Contiguous bytes (the user's or packed); nullptr where they are packed in pieces when they are
-  /// asked for.
+  /// The message's bytes where they are a row, between processes; nullptr where they are packed
+  /// in pieces.
   const char* data = nullptr;
-  void* packed = nullptr;  ///< the packed data, owned by the operation
   Peer to = {};
   void (*finish)(SendOp*) = nullptr;
   sched::Proclet* proclet = nullptr;
@@ -156,9 +154,6 @@ struct SendOp : UnexpectedMessage {
   uint32_t lent = 0;  ///< payloads that the transport has not returned yet
   Status error;
   DeferredFrame frame;
-
-  SendOp() = default;
-  ~SendOp() { free(packed); }
 };
 
 /// An eager message of several frames, some of which have arrived. Its frames follow one another,

@@ -8,7 +8,7 @@
 //     v
 //   at once     what needs no operation: a posted receive that        send_bytes_at_once()
 //               matches; an eager copy; one frame whose payload is    send_buffer_at_once()
-//               copied                                                send_scattered_at_once()
+//               copied, or packed in place                            send_scattered_at_once()
 //                                                                     send_short_at_once(), in line
 //     |
 //     | no receive, and the copy or window would pass its limit (flow_control.h); synchronous, and
@@ -75,25 +75,6 @@ void push_eager_copy(Endpoint* at, UnexpectedMessage* u) {
   push_unexpected(at, u);
 }
 
-/// The tier "at once" for a buffer that is not contiguous: to collocated receivers only.
-bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
-                            SendMode mode) {
-  if (to.process != g_engine.me()) return false;
-  Endpoint* at = g_engine.at(to.local);
-  if (RecvOp* op = match_posted(at, envelope)) {
-    g_engine.counters.count_message(Counters::kLocal, static_cast<uint64_t>(buffer.bytes()));
-    fill_from(op, envelope, buffer);
-    complete_op(op);
-    return true;
-  }
-  if (mode == SendMode::kSynchronous) return false;
-  UnexpectedMessage* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
-  if (!u) return false;
-  datatype::pack(buffer.address, buffer.count, buffer.type, u->payload());
-  push_eager_copy(at, u);
-  return true;
-}
-
 /// A message of at most this many bytes uses no more of the receiver's memory than the kRequest
 /// frame that would announce it. Past the window it is sent whole and answered when matched, so
 /// that its receive needs no round trip.
@@ -108,18 +89,40 @@ bool may_go_at_once(uint32_t process, uint64_t n) {
   return e.flow.fits_copied_frame(g_av.transport_bit(process), n) && e.window_allows(process, n);
 }
 
-/// Sets op->data to the bytes of the message in a row: the user's, or packed ones if `must_pack`;
-/// else to nullptr.
-Status find_row(SendOp* op, bool must_pack) {
-  const Buffer& b = *op->buffer;
-  op->data = b.type.contiguous() ? bytes_of(b) : nullptr;
-  if (op->data || !must_pack) return {};
-  free(op->packed);
-  op->packed = malloc(op->size ? op->size : 1);
-  if (!op->packed) return no_memory_for_message(op->size);
-  op->data = static_cast<const char*>(op->packed);
-  datatype::pack(b.address, b.count, b.type, op->packed);
-  return {};
+/// The tier "at once" for a buffer that is not contiguous, to another process.
+bool send_scattered_across(const Buffer& buffer, Peer to, const Envelope& envelope, SendMode mode) {
+  Engine& e = g_engine;
+  const auto n = static_cast<uint64_t>(buffer.bytes());
+  if (mode == SendMode::kSynchronous || to.process == kUnknownProcess ||
+      !may_go_at_once(to.process, n) || e.peers.has_deferred(to.process))
+    return false;
+  const auto pack = [&](char* row) {
+    datatype::pack(buffer.address, buffer.count, buffer.type, row);
+  };
+  const Header header = message_header(kEager, to, envelope, n);
+  if (!e.try_filled_frame(to.process, header, n, pack)) return false;
+  e.peers.add_in_flight(to.process, FlowControl::charge(n));
+  e.count_message(to.process, n);
+  return true;
+}
+
+/// The tier "at once" for a buffer that is not contiguous.
+bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
+                            SendMode mode) {
+  if (to.process != g_engine.me()) return send_scattered_across(buffer, to, envelope, mode);
+  Endpoint* at = g_engine.at(to.local);
+  if (RecvOp* op = match_posted(at, envelope)) {
+    g_engine.counters.count_message(Counters::kLocal, static_cast<uint64_t>(buffer.bytes()));
+    fill_from(op, envelope, buffer);
+    complete_op(op);
+    return true;
+  }
+  if (mode == SendMode::kSynchronous) return false;
+  UnexpectedMessage* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
+  if (!u) return false;
+  datatype::pack(buffer.address, buffer.count, buffer.type, u->payload());
+  push_eager_copy(at, u);
+  return true;
 }
 
 /// Lets the receiver read the message from the sender's memory, where its bytes are a row; else the
@@ -139,11 +142,8 @@ void begin_remote_send(SendOp* op, SendMode mode) {
   const bool in_window = may_go_eagerly(process, op->size);
   const uint64_t longest_eager = e.flow.longest_eager(g_av.transport_bit(process));
   const bool eager = in_window || op->size <= std::min(kRequestRoom, longest_eager);
-  Status status = find_row(op, eager);
-  if (!status.ok()) {
-    op->error = std::move(status);
-    return complete_op(op);
-  }
+  const bool is_row = op->buffer->type.contiguous();
+  op->data = is_row ? bytes_of(*op->buffer) : nullptr;
   e.count_message(process, op->size);
   const bool answered = !in_window || mode == SendMode::kSynchronous;
   const bool past_limit = !in_window && mode != SendMode::kSynchronous && op->size <= longest_eager;
@@ -165,7 +165,7 @@ void begin_remote_send(SendOp* op, SendMode mode) {
   op->frame.role = answered ? DeferredFrame::kOfSend : DeferredFrame::kLastOfSend;
   op->frame.op = op;
   op->over = false;
-  if (eager && op->size > e.transports.to(process)->max_payload())
+  if (eager && op->size > 0 && (!is_row || op->size > e.transports.to(process)->max_payload()))
     op->frame.role = DeferredFrame::kPieces;
   if (e.peers.has_deferred(process)) return e.defer_frame(process, &op->frame);
   const bool sent = op->frame.role == DeferredFrame::kPieces

@@ -67,33 +67,49 @@ void Engine::send_own_frame(uint32_t process, const Header& header, const void* 
   defer_frame(process, frame);
 }
 
-/// Packs bytes of a message that are no row, for one frame.
-const char* Engine::pack_piece(const SendOp* op, uint64_t offset, uint64_t n) {
+/// Sends a frame with bytes of a message that is no row. They are packed where the transport sends them
+/// from, or, where it copies payloads, in memory that keeps them while there is no room for the frame.
+bool Engine::try_packed_frame(uint32_t process, const Header& header, const SendOp* op,
+                              uint64_t offset, uint64_t n) {
   static char* memory = new char[kPackedPiece];
-  if (packed_piece_.op != op || packed_piece_.offset != offset || packed_piece_.length != n) {
+  const auto pack = [&](char* to) {
     const Buffer& b = *op->buffer;
     datatype::pack_part(b.address, b.type, static_cast<int64_t>(offset), static_cast<int64_t>(n),
-                        memory);
+                        to);
+  };
+  const PackedPiece piece{op, offset, n};
+  if (!(packed_piece_ == piece)) {
+    if (try_filled_frame(process, header, n, pack)) return true;
+    pack(memory);
+    packed_piece_ = piece;
   }
-  packed_piece_ = {op, offset, n};
-  return memory;
+  if (!try_transport(process, header, memory, n)) return false;
+  packed_piece_ = {};
+  return true;
+}
+
+/// The most bytes of a message in one frame. Those of a packed one are copied by the transport, which
+/// may be slow where it would rather be lent them.
+uint64_t Engine::longest_piece(uint32_t process, const SendOp* op) const {
+  constexpr uint64_t kLeast = 1024;
+  const uint64_t most = transports.to(process)->max_payload();
+  if (op->data) return most;
+  const uint64_t copied = flow.longest_not_lent(g_av.transport_bit(process));
+  return std::min({most, kPackedPiece, std::max(copied, kLeast)});
 }
 
 /// Sends data frames of a message; true when all bytes are sent.
 bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
   const SendOp* op = frame->op;
-  uint64_t most = transports.to(process)->max_payload();
-  if (!op->data)
-    most = std::min({most, kPackedPiece, flow.longest_not_lent(g_av.transport_bit(process))});
+  const uint64_t most = longest_piece(process, op);
   for (uint64_t turn = 0; frame->header.addr < frame->header.size;) {
     if (turn >= kStreamTurn && peers.has_more_deferred(process)) return false;
     uint64_t offset = frame->header.addr;
     uint64_t n = std::min(most, frame->header.size - offset);
     const bool sent = op->data
                           ? try_lent_frame(process, frame->header, op->data + offset, n, frame->op)
-                          : try_transport(process, frame->header, pack_piece(op, offset, n), n);
+                          : try_packed_frame(process, frame->header, op, offset, n);
     if (!sent) return false;
-    packed_piece_ = {};
     frame->header.addr = offset + n;
     turn += n;
   }
@@ -103,12 +119,14 @@ bool Engine::push_stream(uint32_t process, DeferredFrame* frame) {
 /// Sends an eager message of several frames; true when all bytes are sent.
 bool Engine::push_pieces(uint32_t process, DeferredFrame* frame) {
   SendOp* op = frame->op;
-  const uint64_t most = transports.to(process)->max_payload();
+  const uint64_t most = longest_piece(process, op);
   for (uint64_t out = frame->header.addr; out < op->size; frame->header.addr = out) {
     Header h = frame->header;
     if (out) h.kind = kMore;
     const uint64_t n = std::min(most, op->size - out);
-    if (!try_lent_frame(process, h, op->data + out, n, op)) return false;
+    const bool sent = op->data ? try_lent_frame(process, h, op->data + out, n, op)
+                               : try_packed_frame(process, h, op, out, n);
+    if (!sent) return false;
     out += n;
   }
   return true;

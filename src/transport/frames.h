@@ -73,6 +73,18 @@ class FrameCarrier : public WaitSource {
   /// False: there is no room, nothing was sent, try again after poll().
   virtual bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                         size_t length) = 0;
+  /// Room for the payload of the next frame to the peer, which the caller writes there, whole, before
+  /// it calls send_reserved(). nullptr: there is none, or this carrier only copies payloads; then
+  /// try_send() is for the frame. REQUIRES: length <= max_payload().
+  virtual char* try_reserve(uint32_t process, uint64_t peer, size_t length) {
+    (void)process, (void)peer, (void)length;
+    return nullptr;
+  }
+  /// Sends the frame for which try_reserve() has returned room. REQUIRES: no call of this carrier
+  /// lies between the two.
+  virtual void send_reserved(uint32_t process, uint64_t peer, const Header& header, size_t length) {
+    (void)process, (void)peer, (void)header, (void)length;
+  }
   /// The longest message that is better sent without a request, in several frames if need be, than
   /// held back until its receive asks for it. Fixed once the carrier is open.
   virtual size_t most_unasked() const { return max_payload(); }

@@ -13,6 +13,14 @@ int end_turn() {
 
 namespace {
 
+/// Out of line, so that the shorter ways need not save what this one uses.
+[[gnu::noinline]] bool send_layout_at_once(const DerivedData& data, const void* buf, int64_t count,
+                                           pt2pt::Peer to, const pt2pt::Envelope& envelope,
+                                           SendMode mode) {
+  const Buffer buffer{const_cast<void*>(buf), count, {MPI_DATATYPE_NULL, data.type}};
+  return pt2pt::send_buffer_at_once(buffer, to, envelope, mode);
+}
+
 /// Returns false, with nothing done, for arguments that need other checks, and for messages of the
 /// next tier.
 [[gnu::always_inline]] inline bool send_at_once(SendMode mode, const void* buf, int64_t count,
@@ -26,8 +34,9 @@ namespace {
   if (!data.type) return false;
   if (data.is_row())
     return pt2pt::send_bytes_at_once(buf, data.bytes, c->peer(dest), envelope, mode);
-  return data.is_short() &&
-         pt2pt::send_short_at_once({data.type, buf, count}, c->peer(dest), envelope, mode);
+  if (data.is_short())
+    return pt2pt::send_short_at_once({data.type, buf, count}, c->peer(dest), envelope, mode);
+  return send_layout_at_once(data, buf, count, c->peer(dest), envelope, mode);
 }
 
 }  // namespace

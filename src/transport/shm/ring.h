@@ -92,19 +92,32 @@ class RingWriter {
   /// Copies the frame into the ring, or returns false when there is no room.
   /// REQUIRES: length <= geometry.max_payload().
   bool push(const Header& header, const void* payload, size_t length) {
-    if (__builtin_expect(tail_ == limit_, 0) && (!refresh() || tail_ == limit_)) return false;
-    Cell& cell = cells_[tail_ & (geometry_.cells - 1)];
+    if (!has_cell()) return false;
     uint32_t flag = 0;
     if (length <= kInline) {
-      copy_inline(cell.inline_payload, payload, length);
+      copy_inline(next_cell().inline_payload, payload, length);
     } else if (!push_bulk(payload, length, &flag)) {
       return false;
     }
-    cell.header = header;
-    ++tail_;
-    // Releases the frame to word() of the reader.
-    cell.word.store(uint64_t{tail_} << 32 | flag | length, std::memory_order_release);
+    publish(header, flag, length);
     return true;
+  }
+
+  /// Where the payload of the next frame will lie; nullptr when there is no room, and for payloads
+  /// that are to be written past the caches or timed.
+  /// REQUIRES: kInline < length <= geometry.max_payload().
+  char* reserve(size_t length) {
+    uint64_t end;
+    const bool in_place = length < Stores::kLeast || stores_->may_be_made_in_place();
+    return in_place && has_cell() ? find_room(length, &end) : nullptr;
+  }
+  /// Sends the frame whose payload has been written to what reserve(length) has returned. REQUIRES:
+  /// nothing was pushed since.
+  void push_reserved(const Header& header, size_t length) {
+    const auto n = static_cast<uint32_t>(length);
+    bulk_tail_ = bulk_place(bulk_tail_, n, geometry_.bulk) + bulk_round(length);
+    if (length >= Stores::kLeast) stores_->made_in_place();
+    publish(header, 0, length);
   }
 
   /// Reads the consumer's credits again; true when there are more than before.
@@ -127,14 +140,31 @@ class RingWriter {
   }
 
  private:
-  bool push_bulk(const void* payload, size_t length, uint32_t* flag) {
-    uint64_t at = bulk_place(bulk_tail_, length, geometry_.bulk);
-    uint64_t end = at + bulk_round(length);
-    if (end > bulk_limit_) {
+  bool has_cell() { return __builtin_expect(tail_ != limit_, 1) || (refresh() && tail_ != limit_); }
+  Cell& next_cell() { return cells_[tail_ & (geometry_.cells - 1)]; }
+  void publish(const Header& header, uint32_t flag, size_t length) {
+    Cell& cell = next_cell();
+    cell.header = header;
+    ++tail_;
+    // Releases the frame to word() of the reader.
+    cell.word.store(uint64_t{tail_} << 32 | flag | length, std::memory_order_release);
+  }
+
+  /// Where a payload goes, or nullptr when there is no room. *end: the bulk position behind it.
+  char* find_room(size_t length, uint64_t* end) {
+    const uint64_t at = bulk_place(bulk_tail_, static_cast<uint32_t>(length), geometry_.bulk);
+    *end = at + bulk_round(length);
+    if (*end > bulk_limit_) {
       refresh();
-      if (end > bulk_limit_) return false;
+      if (*end > bulk_limit_) return nullptr;
     }
-    char* to = bulk_ + (at & (geometry_.bulk - 1));
+    return bulk_ + (at & (geometry_.bulk - 1));
+  }
+
+  bool push_bulk(const void* payload, size_t length, uint32_t* flag) {
+    uint64_t end;
+    char* to = find_room(length, &end);
+    if (!to) return false;
     if (length < Stores::kLeast)
       copy_across(to, payload, length);
     else

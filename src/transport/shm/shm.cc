@@ -152,6 +152,19 @@ bool Shm::try_send(uint32_t, uint64_t handle, const Header& header, const void* 
   return true;
 }
 
+char* Shm::try_reserve(uint32_t, uint64_t handle, size_t length) {
+  FGMPI_ASSERT(length <= max_payload_);
+  auto* peer = reinterpret_cast<ShmPeer*>(handle);
+  return peer->announced && !peer->gone && length > kInline ? peer->writer.reserve(length)
+                                                            : nullptr;
+}
+
+void Shm::send_reserved(uint32_t, uint64_t handle, const Header& header, size_t length) {
+  auto* peer = reinterpret_cast<ShmPeer*>(handle);
+  peer->writer.push_reserved(header, length);
+  ring_if_armed(peer->header, peer->light, peer->name.pid, &peer->pipe);
+}
+
 bool Shm::slow_send(ShmPeer* peer, const Header& header, const void* payload, size_t length) {
   if (peer->gone) return true;
   if (!peer->announced) {

@@ -66,6 +66,8 @@ class Shm final : public Transport, private MemoryReader, private OwnSleep {
   size_t max_payload() const override { return max_payload_; }
   bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                 size_t length) override;
+  char* try_reserve(uint32_t process, uint64_t peer, size_t length) override;
+  void send_reserved(uint32_t process, uint64_t peer, const Header& header, size_t length) override;
   MemoryReader* memory_reader() override { return this; }
   bool reads_at_once() const override { return true; }
   bool poll() override;

@@ -47,6 +47,12 @@ class Stores {
   bool past_caches() const { return past_; }
   /// Called once for each long payload: is it to be timed by both sides?
   bool timed() { return measured_ && ++frames_ % kTimedEvery == 0; }
+  /// True if the next long payload is written through the caches and not timed. Then its writer may
+  /// make it in place, and calls made_in_place().
+  bool may_be_made_in_place() const {
+    return !past_ && !(measured_ && (frames_ + 1) % kTimedEvery == 0);
+  }
+  void made_in_place() { ++frames_; }
   /// Records that a timed payload was written in so many ticks.
   void wrote(size_t bytes, uint64_t ticks) {
     written_.bytes += bytes;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "../setting.h"
+#include "datatype/constructors.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/short_spin.h"
 #include "world.h"
@@ -24,6 +25,7 @@ struct Case {
   int refuse, delay;
   const char* limit;  ///< FGMPI_UNEXPECTED_LIMIT
   size_t unasked = 0, lend_from = SIZE_MAX;
+  int reserve = 0;  ///< percent
 };
 const Case kCases[] = {
     {"collocated", false, Loop::kAtOnce, 4096, 64, 0, 0, "64m"},
@@ -38,6 +40,9 @@ const Case kCases[] = {
     {"between, in pieces, slow", true, Loop::kNever, 1024, 4, 20, 20, "64m", 70'000, 100},
     {"between, in pieces, small window", true, Loop::kLater, 100, 3, 10, 10, "12k", 5'000, 50},
     {"between, lent", true, Loop::kNever, 4096, 64, 0, 0, "64m", 0, 1},
+    {"between, in place", true, Loop::kNever, 4096, 8, 10, 10, "64m", 0, SIZE_MAX, 60},
+    {"between, in place, in pieces", true, Loop::kLater, 256, 3, 10, 10, "12k", 5'000, SIZE_MAX,
+     90},
 };
 
 class Protocols : public ::testing::TestWithParam<Case> {
@@ -52,6 +57,7 @@ class Protocols : public ::testing::TestWithParam<Case> {
     loop_.delay = c.delay;
     loop_.unasked = c.unasked;
     loop_.lend_from = c.lend_from;
+    loop_.reserve = c.reserve;
   }
   void TearDown() override {
     EXPECT_TRUE(quiet());
@@ -271,6 +277,58 @@ TEST_P(Protocols, ProbesSeeWhatTheReceiveThenGets) {
       }
     }
   });
+}
+
+/// Memory for elements of `bytes` bytes, `extent` bytes apart, or a row of them.
+struct Layout {
+  datatype::Type type;
+  int64_t size, extent;
+  std::vector<char> memory;
+  Layout(int64_t bytes, int64_t distance, size_t most)
+      : size(bytes), extent(distance), memory(most * static_cast<size_t>(distance), 'x') {
+    datatype::Type byte, row;
+    EXPECT_TRUE(datatype::make_contiguous(false, bytes, byte, &row).ok());
+    EXPECT_TRUE(datatype::make_resized(false, 0, distance, row, &type).ok());
+  }
+  Buffer buffer(size_t n) { return {memory.data(), static_cast<int64_t>(n), type}; }
+  char& at(size_t i) {
+    const auto k = static_cast<int64_t>(i);
+    return memory[static_cast<size_t>(k / size * extent + k % size)];
+  }
+};
+
+TEST_P(Protocols, DataWithGapsArrivesWhereItShould) {
+  constexpr size_t kMost = 6000, kBytes = 6 * kMost;
+  run(2, [&](uint32_t me) {
+    const SendMode modes[] = {SendMode::kStandard, SendMode::kSynchronous};
+    Layout layouts[] = {{6, 6, kMost}, {6, 8, kMost}, {3, 7, 2 * kMost}, {2, 3, 3 * kMost}};
+    for (int i = 0; i < 120; ++i) {
+      const size_t elements = i % 5 ? static_cast<size_t>(i) * 3 % 60 : static_cast<size_t>(i) * 49;
+      const size_t n = 6 * std::min(elements, kMost);
+      Layout& out = layouts[i % 4];
+      Layout& in = layouts[i / 4 % 4];
+      const auto data = pattern(n, static_cast<uint32_t>(i));
+      if (me == 0) {
+        for (size_t k = 0; k < n; ++k) out.at(k) = data[k];
+        EXPECT_TRUE(send(out.buffer(n / static_cast<size_t>(out.size)), peer(1), 0, i, kCtx,
+                         modes[i % 2], "send")
+                        .ok());
+        continue;
+      }
+      std::fill(in.memory.begin(), in.memory.end(), 'x');
+      if (i % 3 == 0) sched::yield();
+      Outcome o;
+      EXPECT_TRUE(recv(in.buffer(kBytes / static_cast<size_t>(in.size)), endpoint(1), 0, i, kCtx,
+                       "recv", &o)
+                      .ok());
+      EXPECT_EQ(o.bytes, n);
+      for (size_t k = 0; k < n; ++k) ASSERT_EQ(in.at(k), data[k]) << i << ", byte " << k;
+      for (size_t k = 0; k < n; ++k) in.at(k) = 'x';
+      EXPECT_EQ(std::count(in.memory.begin(), in.memory.end(), 'x'),
+                static_cast<int64_t>(in.memory.size()));
+    }
+  });
+  EXPECT_TRUE(GetParam().reserve == 0 || loop_.filled > 30);
 }
 
 TEST_P(Protocols, CancelledReceivesAndSendsAreGone) {

@@ -55,6 +55,21 @@ class Loop : public transport::FrameCarrier, public transport::MemoryReader {
     ++lent;
     return transport::LendResult::kLent;
   }
+  /// Gives room for some payloads, which have no place in the queue before they are sent.
+  char* try_reserve(uint32_t process, uint64_t, size_t length) override {
+    EXPECT_EQ(process, 1u);
+    EXPECT_LE(length, payload);
+    if (frames.size() >= room || chance() >= reserve) return nullptr;
+    reserved_.assign(length, 'r');
+    return reserved_.data();
+  }
+  void send_reserved(uint32_t process, uint64_t, const transport::Header& header,
+                     size_t length) override {
+    EXPECT_EQ(process, 1u);
+    EXPECT_EQ(length, reserved_.size());
+    push({header, std::move(reserved_), nullptr, nullptr});
+    ++filled;
+  }
   transport::ReadResult read(uint32_t, uint64_t, uint64_t remote, void* local, size_t length,
                              uint64_t cookie) override {
     if (reading == kNever) return transport::ReadResult::kUnsupported;
@@ -99,6 +114,8 @@ class Loop : public transport::FrameCarrier, public transport::MemoryReader {
   size_t payload = 4096;
   size_t room = 64;
   int refuse = 0, delay = 0;  ///< percent
+  int reserve = 0;            ///< percent of payloads that are written in place
+  uint64_t filled = 0;        ///< how many were
   Read reading = kAtOnce;
   size_t lend_from = SIZE_MAX;  ///< the result of least_lent()
   size_t unasked = 0;           ///< the result of most_unasked(), if more than a frame
@@ -124,6 +141,7 @@ class Loop : public transport::FrameCarrier, public transport::MemoryReader {
   int chance() { return static_cast<int>(random_() % 100); }
   std::mt19937_64 random_{7};
   std::deque<Frame> frames;
+  std::vector<char> reserved_;
   std::deque<uint64_t> reads;
   std::deque<void*> lenders;  ///< whose payloads are to be returned
 };

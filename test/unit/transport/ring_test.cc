@@ -37,14 +37,19 @@ TEST(Ring, AgreesWithAQueueUnderRandomUse) {
     std::deque<std::string> model;
     std::mt19937 random(7);
     uint64_t sent = 0, taken = 0;
-    size_t refusals = 0, timed = 0;
+    size_t refusals = 0, timed = 0, in_place = 0;
     for (int step = 0; step < 200000; ++step) {
       if (random() % 8 < ((step >> 12) & 1 ? 5 : 3)) {  // writer and reader are faster in turns
         size_t length = random() % 4 ? random() % 20 : random() % (geometry.max_payload() + 1);
         std::string payload(length, static_cast<char>(random()));
         Header h{};
         h.cookie = sent;
-        if (!writer.push(h, payload.data(), length)) {
+        char* place = length > kInline && random() % 3 ? writer.reserve(length) : nullptr;
+        if (place) {
+          std::memcpy(place, payload.data(), length);
+          writer.push_reserved(h, length);
+          ++in_place;
+        } else if (!writer.push(h, payload.data(), length)) {
           ++refusals;
           ASSERT_FALSE(model.empty()) << "refused while nothing is in the ring";
           continue;
@@ -66,6 +71,7 @@ TEST(Ring, AgreesWithAQueueUnderRandomUse) {
       }
     }
     EXPECT_GT(refusals, 0u);
+    EXPECT_GT(in_place, sent / 8);
     EXPECT_GT(sent, geometry.cells * 4);
     EXPECT_EQ(timed > 0, rule == Rule::kMeasured && geometry.max_payload() > Stores::kLeast);
     EXPECT_EQ(memory.credits.timed_bytes.load() > 0, timed > 0);
