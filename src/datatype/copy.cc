@@ -308,25 +308,19 @@ void copy_elements(const TypeTree& tree, int64_t count, To to) {
 
 char* address(const void* buffer) { return static_cast<char*>(const_cast<void*>(buffer)); }
 
+/// Packs or unpacks `bytes` bytes that lie in a row.
+template <bool kPacks>
+void copy_in_row(char* layout, int64_t at, int64_t bytes, char* packed) {
+  char* in_memory = moved(layout, at);
+  std::memcpy(kPacks ? packed : in_memory, kPacks ? in_memory : packed, static_cast<size_t>(bytes));
+}
+
 /// Packs or unpacks `bytes` bytes from byte number `position` on.
 template <bool kPacks>
-void copy_packed(char* layout, const Type& type, int64_t position, int64_t bytes, char* packed) {
+void copy_packed(char* layout, const TypeTree& tree, int64_t position, int64_t bytes,
+                 char* packed) {
   if (bytes <= 0) return;
-  const int64_t size = type.size();
-  if (bytes <= kMostShortBytes && position == 0 && bytes % size == 0 && type.has_short_rows()) {
-    if (kPacks)
-      pack_short(*type.derived(), layout, bytes / size, packed);
-    else
-      unpack_short(*type.derived(), packed, layout, bytes / size);
-    return;
-  }
-  if (type.contiguous()) {
-    char* in_memory = moved(layout, type.true_lb() + position);
-    std::memcpy(kPacks ? packed : in_memory, kPacks ? in_memory : packed,
-                static_cast<size_t>(bytes));
-    return;
-  }
-  const TypeTree& tree = type.tree();
+  if (tree.contiguous()) return copy_in_row<kPacks>(layout, tree.low() + position, bytes, packed);
   if (is_high(tree)) {
     TypeCursor cursor(tree);
     cursor.seek(position);
@@ -335,6 +329,19 @@ void copy_packed(char* layout, const Type& type, int64_t position, int64_t bytes
   Sides<kPacks> sides{layout, packed};
   copy_loop_between(*tree.root.node, tree.root.offset, -position, tree.extent, position,
                     position + bytes, sides);
+}
+template <bool kPacks>
+void copy_packed(char* layout, const Type& type, int64_t position, int64_t bytes, char* packed) {
+  if (bytes <= 0) return;
+  if (type.contiguous())
+    return copy_in_row<kPacks>(layout, type.true_lb() + position, bytes, packed);
+  const int64_t size = type.size();
+  if (bytes > kMostShortBytes || position > 0 || !type.has_short_rows() || bytes % size > 0)
+    return copy_packed<kPacks>(layout, type.tree(), position, bytes, packed);
+  if (kPacks)
+    pack_short(*type.derived(), layout, bytes / size, packed);
+  else
+    unpack_short(*type.derived(), packed, layout, bytes / size);
 }
 
 /// One side of a copy between two layouts: the rows that come next.
@@ -390,7 +397,12 @@ void copy_across_layouts(const char* from, const TypeTree& from_tree, char* to,
 }  // namespace
 
 void pack_part(const void* buffer, const Type& type, int64_t position, int64_t bytes, void* out) {
-  copy_packed<true>(address(buffer), type, position, bytes, static_cast<char*>(out));
+  copy_packed<true>(address(buffer), type, position, bytes, address(out));
+}
+
+void pack_by_tree(const void* buffer, const TypeTree& tree, int64_t position, int64_t bytes,
+                  void* out) {
+  copy_packed<true>(address(buffer), tree, position, bytes, static_cast<char*>(out));
 }
 
 void pack(const void* buffer, int64_t count, const Type& type, void* out) {
@@ -399,6 +411,11 @@ void pack(const void* buffer, int64_t count, const Type& type, void* out) {
 
 void unpack_part(const void* in, int64_t bytes, void* buffer, const Type& type, int64_t position) {
   copy_packed<false>(address(buffer), type, position, bytes, address(in));
+}
+
+void unpack_by_tree(const void* in, int64_t bytes, void* buffer, const TypeTree& tree,
+                    int64_t position) {
+  copy_packed<false>(address(buffer), tree, position, bytes, address(in));
 }
 
 void unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type) {

@@ -18,12 +18,17 @@ namespace fgmpi::datatype {
 void pack(const void* buffer, int64_t count, const Type& type, void* out);
 /// Packs `bytes` bytes of the data of elements at `buffer`, from byte number `position` on.
 void pack_part(const void* buffer, const Type& type, int64_t position, int64_t bytes, void* out);
+/// As pack_part(), for elements that are described by a tree.
+void pack_by_tree(const void* buffer, const TypeTree& tree, int64_t position, int64_t bytes,
+                  void* out);
 /// Unpacks `bytes` bytes (a whole message or a truncated one: not necessarily whole elements) into
 /// `count` elements at `buffer`, at most as many as these have.
 void unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type);
 /// Unpacks `bytes` bytes, which are byte number `position` and following of the data, into elements
 /// at `buffer`.
 void unpack_part(const void* in, int64_t bytes, void* buffer, const Type& type, int64_t position);
+void unpack_by_tree(const void* in, int64_t bytes, void* buffer, const TypeTree& tree,
+                    int64_t position);
 /// Copies the first `bytes` bytes of the data of elements at `from` to byte number `position` and
 /// following of the data of elements at `to`.
 void copy_part(const void* from, const Type& from_type, void* to, const Type& to_type,

@@ -353,6 +353,10 @@ void TypeCursor::advance() {
       frames_.pop_back();
       continue;
     }
+    if (f.node->kind == TypeNode::kLoop && f.node->body->kind == TypeNode::kRun) {
+      row_ = {f.at + f.index * f.node->stride, f.node->body->size};
+      return;
+    }
     if (f.node->kind == TypeNode::kRuns) {
       const TypeRun run = f.node->run(f.index);
       row_ = {f.at + run.offset, run.bytes};
@@ -366,14 +370,12 @@ void TypeCursor::advance() {
 }
 
 TypeRun TypeCursor::next(int64_t most) {
+  const TypeRun run = peek(most);
+  position_ += run.bytes;
   if (tree_->contiguous()) {
-    const TypeRun run{tree_->root.offset + position_, most};
-    position_ += most;
     row_ = {tree_->root.offset + position_, tree_->size};
     return run;
   }
-  const TypeRun run{row_.offset, std::min(most, row_.bytes)};
-  position_ += run.bytes;
   row_.offset += run.bytes;
   row_.bytes -= run.bytes;
   if (row_.bytes == 0) advance();

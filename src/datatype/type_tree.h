@@ -185,7 +185,9 @@ void for_each_listed_run(const TypeNode& node, F&& f) {
 class TypeCursor {
  public:
   /// The tree must outlive it. REQUIRES: the type has bytes.
-  explicit TypeCursor(const TypeTree& tree) : tree_(&tree) { seek(0); }
+  explicit TypeCursor(const TypeTree& tree) : tree_(&tree) {
+    descend(tree.root.node.get(), tree.root.offset, 0);
+  }
   /// Goes to the byte number `position` of the data.
   void seek(int64_t position);
   /// The next bytes that lie in a row, at most `most`, with their offset from the address of
@@ -195,6 +197,11 @@ class TypeCursor {
   /// on behind them.
   TypeRows next_rows(int64_t most);
   /// As next(), without going on.
+  TypeRun peek(int64_t most) const {
+    if (tree_->contiguous()) return {tree_->root.offset + position_, most};
+    return {row_.offset, most < row_.bytes ? most : row_.bytes};
+  }
+  /// The rest of the run that the walk is in.
   TypeRun peek() const { return row_; }
   int64_t position() const { return position_; }
 
