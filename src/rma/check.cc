@@ -142,19 +142,15 @@ Status report_conflict(const Win* win, const AccessRecord& first, const AccessRe
 }
 
 /// The runs of `count` elements at `start`; runs that touch become one.
-AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
+AddressRuns runs_of(const TypeTree& tree, int64_t count, uint64_t start) {
   AddressRuns runs;
-  const int64_t bytes = layout.size * count;
-  if (bytes <= 0) return runs;
-  Cursor at(layout, count);
-  while (at.position() < bytes) {
-    const ByteRun run = at.next(bytes);
-    const uint64_t low = start + static_cast<uint64_t>(run.offset);
+  datatype::for_each_run(tree, count, [&](int64_t offset, int64_t bytes) {
+    const uint64_t low = start + static_cast<uint64_t>(offset);
     if (!runs.empty() && runs.back().high == low)
-      runs.back().high += static_cast<uint64_t>(run.bytes);
+      runs.back().high += static_cast<uint64_t>(bytes);
     else
-      runs.push_back({low, low + static_cast<uint64_t>(run.bytes)});
-  }
+      runs.push_back({low, low + static_cast<uint64_t>(bytes)});
+  });
   return runs;
 }
 
@@ -162,8 +158,7 @@ AddressRuns runs_of(const Layout& layout, int64_t count, uint64_t start) {
 Status runs_of(const void* address, int64_t count, const datatype::Type& type, AddressRuns* out) {
   out->clear();
   if (count <= 0 || type.size() == 0) return {};
-  const LayoutPtr layout = layout_of(type);
-  *out = runs_of(*layout, count, reinterpret_cast<uint64_t>(address));
+  *out = runs_of(type.tree(), count, reinterpret_cast<uint64_t>(address));
   return {};
 }
 
@@ -389,8 +384,8 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
                        int64_t offset, const datatype::Type& target_type) {
   CheckedMember& member = members()[win];
   AddressRuns target, origin, result;
-  const LayoutPtr layout = layout_of(target_type);
-  target = runs_of(*layout, what.target.count, static_cast<uint64_t>(reach.base + offset));
+  const TypeTree& tree = target_type.tree();
+  target = runs_of(tree, what.target.count, static_cast<uint64_t>(reach.base + offset));
   if (target.empty()) return {};
   // Origin memory: an operation writes there only as a get, or the result of a fetch.
   datatype::Type type;
@@ -413,7 +408,7 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
   record.use = use;
   record.kind = kind_of(win->access->epoch);
   record.op = what.op;
-  record.element = layout->element;
+  record.element = tree.element;
   record.place = place();
   std::snprintf(record.call, sizeof record.call, "%s", what.call);
   const bool keeps = !what.request || use != MemoryUse::kRead;

@@ -252,24 +252,23 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
   return {};
 }
 
-bool next_elements(const Folding& f, Cursor* at, int64_t most, ByteRun* out) {
+bool next_elements(const Folding& f, TypeCursor* at, int64_t most, TypeRun* out) {
   if (!f.has_gap()) {
     *out = at->next(most);
     return out->bytes % f.size == 0;
   }
-  auto next_pair = [&f](Cursor* cursor, int64_t* offset) {
-    const ByteRun value = cursor->next(f.head), index = cursor->next(f.index_bytes());
+  const auto next_pair = [&](int64_t* offset) {
+    const TypeRun value = at->next(f.head), index = at->next(f.index_bytes());
     *offset = value.offset;
     return value.bytes == f.head && index.bytes == f.index_bytes() &&
            index.offset - value.offset == f.index_at;
   };
-  if (most < f.size || !next_pair(at, &out->offset)) return false;
+  if (most < f.size || !next_pair(&out->offset)) return false;
   for (out->bytes = f.size; out->bytes < most; out->bytes += f.size) {
-    Cursor ahead = *at;
+    const int64_t follows = out->offset + out->bytes / f.size * f.stride;
+    if (at->peek(1).offset != follows) break;
     int64_t offset;
-    if (!next_pair(&ahead, &offset)) return false;
-    if (offset != out->offset + out->bytes / f.size * f.stride) break;
-    *at = ahead;
+    if (!next_pair(&offset)) return false;
   }
   return true;
 }

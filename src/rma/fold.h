@@ -68,7 +68,7 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
 /// The next elements in a row at the target, at most `most` bytes of data: the offset of the first,
 /// and their bytes of data without gaps. Returns false where `at` is not at elements of the type.
 /// REQUIRES: `at` has bytes left, and `most` is a multiple of the element's size.
-bool next_elements(const Folding& folding, Cursor* at, int64_t most, ByteRun* out);
+bool next_elements(const Folding& folding, TypeCursor* at, int64_t most, TypeRun* out);
 
 /// Computes target[i] = target[i] op source[i] for elements in a row with `bytes` bytes of data.
 /// `old` receives the elements from before; it may be nullptr. `source` may be nullptr for

@@ -9,6 +9,7 @@
 
 #include "base/count_words.h"
 #include "base/strings.h"
+#include "datatype/copy.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
 #include "rma/check_message.h"
@@ -43,10 +44,10 @@ pt2pt::Cookies<Remote>& cookies() {
   return *all;
 }
 
-/// Layouts of other processes' datatypes, by process and number.
+/// Other processes' datatypes, by process and number of their layouts.
 struct Foreign {
   std::vector<uint8_t> bytes;  ///< until all of it is here
-  Layout layout;
+  TypeTree tree;
   bool whole = false;
 };
 std::map<std::pair<uint32_t, uint32_t>, Foreign>& foreign() {
@@ -90,7 +91,7 @@ void send_layout(const Layout& layout, uint32_t process) {
     return;
   layout.sent_to.push_back(process);
   std::vector<uint8_t> bytes;
-  write_layout(layout, &bytes);
+  write_layout(layout.type.tree(), &bytes);
   RmaHeader header{};
   header.kind = static_cast<uint64_t>(RmaMessageKind::kLayout);
   header.layout = layout.id;
@@ -117,7 +118,7 @@ void on_layout(uint32_t from, const RmaHeader& header, const uint8_t* data, size
   f.bytes.insert(f.bytes.end(), data, data + bytes);
   if (static_cast<int64_t>(f.bytes.size()) < header.count) return;
   FieldReader in(f.bytes.data(), f.bytes.size());
-  f.whole = read_layout(&in, &f.layout);
+  f.whole = read_layout(&in, &f.tree);
   std::vector<uint8_t>().swap(f.bytes);
   if (!f.whole) pt2pt::refuse_notice();
 }
@@ -144,9 +145,10 @@ void send_piece(Remote* op, PeerChannel* channel) {
   out.resize(sizeof header);
   if (header.kind == static_cast<uint64_t>(RmaMessageKind::kCompareAndSwap)) {
     out.insert(out.end(), op->inline_data, op->inline_data + 2 * op->unit);
-  } else if (op->origin_cursor) {
+  } else if (op->origin_type) {
     out.resize(sizeof header + static_cast<size_t>(header.bytes));
-    gather(&*op->origin_cursor, op->origin, out.data() + sizeof header, header.bytes);
+    datatype::pack_part(op->origin, *op->origin_type, header.position, header.bytes,
+                        out.data() + sizeof header);
   }
   std::memcpy(out.data(), &header, sizeof header);
   op->sent += header.bytes;
@@ -162,7 +164,7 @@ void pump(uint32_t process) {
     send_piece(op, channel);
     if (op->sent < op->total) continue;
     channel->first = op->next;
-    if (!op->result_layout && !op->result) is_sent(op);
+    if (!op->result_type && !op->result) is_sent(op);
   }
 }
 
@@ -188,10 +190,8 @@ void on_reply(uint32_t from, const RmaHeader& header, const uint8_t* data, size_
   MemberEpochs& access = *op->win->access;
   if (header.op) {
     if (access.failure.ok()) access.failure = refused(*op, static_cast<int>(header.op));
-  } else if (bytes && op->result_layout) {
-    Cursor at(*op->result_layout, op->result_count);
-    at.seek(header.position);
-    scatter(&at, op->result, data, header.bytes);
+  } else if (bytes && op->result_type) {
+    datatype::unpack_part(data, header.bytes, op->result, *op->result_type, header.position);
   } else if (bytes && op->result) {
     std::memcpy(op->result, data, bytes);
   }
@@ -209,25 +209,15 @@ void on_reply(uint32_t from, const RmaHeader& header, const uint8_t* data, size_
 struct TargetPiece {
   SharedWin* shared;
   char* base;  ///< the member's displacement 0
-  const Layout* layout;
-  int64_t count;
+  const TypeTree* tree;
   uint64_t owner_base;  ///< the address of `base`, as the owner numbers addresses
 };
 
-bool find_layout(uint32_t from, uint32_t id, const Layout** out) {
-  static const Layout* row = [] {
-    auto* made = new Layout;
-    made->runs = {{0, 1}};
-    made->extent = made->high = 1;
-    made->sum_up();
-    return made;
-  }();
-  *out = row;
-  if (id == 0) return true;
+const TypeTree* find_tree(uint32_t from, uint32_t id) {
+  static const auto* byte = new datatype::Type;
+  if (id == 0) return &byte->tree();
   auto found = foreign().find({from, id});
-  if (found == foreign().end() || !found->second.whole) return false;
-  *out = &found->second.layout;
-  return true;
+  return found == foreign().end() || !found->second.whole ? nullptr : &found->second.tree;
 }
 
 /// Finds the memory of a piece. Returns false where the message cannot be valid; *error_class: an
@@ -235,22 +225,20 @@ bool find_layout(uint32_t from, uint32_t id, const Layout** out) {
 bool locate(SharedWin* shared, uint32_t from, const RmaHeader& header, TargetPiece* out,
             int* error_class) {
   WindowPart& own = shared->own();
-  if (header.member >= own.locals.size() || !find_layout(from, header.layout, &out->layout))
+  out->tree = find_tree(from, header.layout);
+  int64_t low, high;
+  if (header.member >= own.locals.size() || !out->tree ||
+      !find_reach(*out->tree, header.count, header.offset, &low, &high))
     return false;
-  int64_t total;
-  if (header.count < 0 || __builtin_mul_overflow(header.count, out->layout->size, &total) ||
-      header.position < 0 || header.bytes < 0 || header.position > total ||
+  const int64_t total = header.count * out->tree->size;
+  if (header.position < 0 || header.bytes < 0 || header.position > total ||
       header.bytes > total - header.position)
     return false;
   const bool dynamic = shared->flavor == MPI_WIN_FLAVOR_DYNAMIC;
   out->shared = shared;
-  out->count = header.count;
   out->owner_base = dynamic ? 0 : static_cast<uint64_t>(own.bases[header.member]);
   out->base = shared->common.base() ? shared->common.base() + out->owner_base
                                     : reinterpret_cast<char*>(out->owner_base);
-  if (!out->layout->can_hold(header.count, header.offset)) return false;
-  const int64_t low = header.offset + out->layout->reach_low(header.count);
-  const int64_t high = header.offset + out->layout->reach_high(header.count);
   *error_class = MPI_SUCCESS;
   if (header.count == 0) return true;
   if (dynamic) {
@@ -271,12 +259,12 @@ void execute_fold(const TargetPiece& piece, const RmaHeader& header, const uint8
       (!data && op != MPI_NO_OP))
     return pt2pt::refuse_notice();
   WindowPart& own = piece.shared->own();
-  Cursor at(*piece.layout, piece.count);
+  TypeCursor at(*piece.tree);
   at.seek(header.position);
   if (own.locked) own.control->all().lock();
   bool good = true;
   for (int64_t done = 0; done < header.bytes;) {
-    ByteRun run;
+    TypeRun run;
     good = next_elements(folding, &at, header.bytes - done, &run);
     if (!good) break;
     const int64_t offset = header.offset + run.offset;
@@ -323,16 +311,15 @@ void on_operation(SharedWin* shared, uint32_t from, const RmaHeader& header, con
   result->resize(static_cast<size_t>(header.bytes));
   size_t answer = 0;
   if (error_class == MPI_SUCCESS && header.bytes > 0) {
-    Cursor at(*piece.layout, piece.count);
-    at.seek(header.position);
+    char* const memory = piece.base + header.offset;
     answer =
         kind == RmaMessageKind::kPut || kind == RmaMessageKind::kAccumulate ? 0 : result->size();
     switch (kind) {
       case RmaMessageKind::kPut:
-        scatter(&at, piece.base + header.offset, data, header.bytes);
+        datatype::unpack_by_tree(data, header.bytes, memory, *piece.tree, header.position);
         break;
       case RmaMessageKind::kGet:
-        gather(&at, piece.base + header.offset, result->data(), header.bytes);
+        datatype::pack_by_tree(memory, *piece.tree, header.position, header.bytes, result->data());
         break;
       case RmaMessageKind::kAccumulate:
         execute_fold(piece, header, data, nullptr);

@@ -79,12 +79,11 @@ struct Remote {
   RmaHeader header;  ///< the header of its next piece
   int64_t unit = 1;  ///< the length of a piece is a multiple of this, in bytes
   const void* origin = nullptr;
-  LayoutPtr origin_layout;
-  /// Where the next piece begins; none where the operation sends no data.
-  std::optional<Cursor> origin_cursor;
+  /// None where the operation sends no data.
+  std::optional<datatype::Type> origin_type;
   void* result = nullptr;
-  LayoutPtr result_layout;
-  int64_t result_count = 0;
+  /// None where no elements come back.
+  std::optional<datatype::Type> result_type;
   LayoutPtr target_layout;  ///< held until the last piece has left
   int64_t total = 0, sent = 0, done = 0;
   char inline_data[16] = {};  ///< both operands of a compare-and-swap

@@ -42,9 +42,9 @@ transport::GrantedMemory* g_memory = nullptr;
 struct Moves {
   Remote* op;
   transport::Access next;  ///< for an atomic: its remaining access
-  LayoutPtr target_layout, local_layout;
-  std::optional<Cursor> target, local;  ///< for a put or get
-  char* memory = nullptr;               ///< the local side's
+  datatype::Type target_type;
+  std::optional<TypeCursor> target, local;  ///< for a put or get
+  char* memory = nullptr;                   ///< the local side's
   uint64_t remote = 0;
   uint32_t in_flight = 0;
   bool atomic = false;
@@ -86,9 +86,8 @@ transport::Access next_access(Moves* m) {
     if (m->next.result) m->next.result = static_cast<char*>(m->next.result) + access.length;
   } else {
     // The access has the length of the shorter of the two runs; both cursors move behind it.
-    Cursor there = *m->target, here = *m->local;
     const int64_t left = op->total - op->sent;
-    const int64_t n = std::min(there.next(left).bytes, here.next(left).bytes);
+    const int64_t n = std::min(m->target->peek(left).bytes, m->local->peek(left).bytes);
     access.remote = m->remote + static_cast<uint64_t>(m->target->next(n).offset);
     char* at = m->memory + m->local->next(n).offset;
     if (access.kind == Kind::kWrite)
@@ -240,16 +239,15 @@ bool worth_accesses(int64_t bytes, int64_t pieces) {
   return bytes / pieces >= g_least_piece;
 }
 
-void launch_moves(Remote* op, uint64_t remote, const LayoutPtr& target_layout, int64_t count) {
+void launch_moves(Remote* op, uint64_t remote, const datatype::Type& target) {
   auto* m = new Moves;
   m->op = op;
-  const bool putting = op->origin_layout != nullptr;
+  const bool putting = op->origin_type.has_value();
   m->next.kind = putting ? Kind::kWrite : Kind::kRead;
   m->next.key = op->access_key;
-  m->target_layout = target_layout;
-  m->local_layout = putting ? op->origin_layout : op->result_layout;
-  m->target.emplace(*m->target_layout, count);
-  m->local.emplace(*m->local_layout, op->total / m->local_layout->size);
+  m->target_type = target;
+  m->target.emplace(m->target_type.tree());
+  m->local.emplace((putting ? op->origin_type : op->result_type)->tree());
   m->memory =
       putting ? static_cast<char*>(const_cast<void*>(op->origin)) : static_cast<char*>(op->result);
   m->remote = remote;

@@ -33,9 +33,9 @@ bool can_access(uint32_t process);
 /// True where accesses move so many bytes in so many pieces faster than messages.
 bool worth_accesses(int64_t bytes, int64_t pieces);
 /// Begins a put (`op->origin` and its cursor) or get (`op->result`) of op->total bytes at `remote`
-/// in the target's process, in the order of `target_layout` (`count` elements). Owns `op` from now
+/// in the target's process, in the order of `target`'s elements. Owns `op` from now
 /// on.
-void launch_moves(Remote* op, uint64_t remote, const LayoutPtr& target_layout, int64_t count);
+void launch_moves(Remote* op, uint64_t remote, const datatype::Type& target);
 
 /// Finds the provider's operation for `bytes` bytes of elements. Returns false where it has none.
 bool find_atomic(const Reach& reach, const Folding& folding, bool fetch, transport::Access* out);

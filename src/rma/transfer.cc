@@ -27,6 +27,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "datatype/basic_type.h"
+#include "datatype/copy.h"
 #include "rma/access_decider.h"
 #include "rma/attached.h"
 #include "rma/fold.h"
@@ -47,6 +48,8 @@ struct TransferSide {
   /// True where all bytes are one run, from address + type.true_lb() on.
   bool plain() const { return type.contiguous(); }
   char* data() const { return static_cast<char*>(address) + type.true_lb(); }
+  /// The only predefined type in its datatype; MPI_DATATYPE_NULL where there are several.
+  MPI_Datatype element() const { return type.tree().element; }
 };
 
 Status make_side(const Elements& elements, bool at_origin, const char* name, TransferSide* out) {
@@ -188,15 +191,27 @@ Remote* make_remote(Win* win, const RmaOperation& what, const Reach& reach, RmaM
 }
 
 /// Sets the target's side of a message: bytes in a row, or a layout.
-Status set_target(Remote* op, const TransferSide& target, const LayoutPtr& layout) {
-  if (layout->contiguous()) {
-    op->header.count = layout->size * target.count;
-    op->header.offset += layout->runs[0].offset;
-    return {};
+void set_target(Remote* op, const TransferSide& target) {
+  if (target.plain()) {
+    op->header.count = target.bytes;
+    op->header.offset += target.type.true_lb();
+    return;
   }
   op->header.count = target.count;
-  op->target_layout = layout;
-  return {};
+  op->target_layout = layout_of(target.type);
+}
+
+/// How many rows of bytes the elements of a side are.
+int64_t count_rows(const TransferSide& side) {
+  if (side.plain()) return 1;
+  TypeCursor at(side.type.tree());
+  int64_t count = 0;
+  for (int64_t left = side.type.size(); left > 0;) {
+    const datatype::TypeRows rows = at.next_rows(left);
+    left -= rows.bytes * rows.count;
+    count += rows.count;
+  }
+  return count * side.count;
 }
 
 Status launch_with_request(Remote* op, const RmaOperation& what) {
@@ -220,13 +235,8 @@ struct RmaTransfer {
   Reach* reach;
   TransferSide mine, theirs;
   int64_t offset = 0;
-  LayoutPtr my_layout, their_layout;
   bool putting;
 
-  void find_layouts() {
-    my_layout = layout_of(mine.type);
-    their_layout = layout_of(theirs.type);
-  }
   /// Moves bytes within this process's address space.
   Status run_in_place() {
     char* there = reach->here + offset;
@@ -235,13 +245,10 @@ struct RmaTransfer {
       putting ? copy(target, mine.data(), mine.bytes) : copy(mine.data(), target, mine.bytes);
       return {};
     }
-    find_layouts();
-    Cursor a(*my_layout, mine.count), b(*their_layout, theirs.count);
-    char* here = static_cast<char*>(mine.address);
-    walk(&a, &b, mine.bytes, [&](int64_t x, int64_t y, int64_t n) {
-      std::memmove(putting ? there + y : here + x, putting ? here + x : there + y,
-                   static_cast<size_t>(n));
-    });
+    if (putting)
+      datatype::copy_part(mine.address, mine.type, there, theirs.type, 0, mine.bytes);
+    else
+      datatype::copy_part(there, theirs.type, mine.address, mine.type, 0, mine.bytes);
     return {};
   }
   Status run_attached() {
@@ -251,47 +258,38 @@ struct RmaTransfer {
       moves.add(mine.data(), there + static_cast<uint64_t>(theirs.type.true_lb()), mine.bytes);
       return moves.finish();
     }
-    find_layouts();
-    Cursor a(*my_layout, mine.count), b(*their_layout, theirs.count);
+    TypeCursor a(mine.type.tree()), b(theirs.type.tree());
     walk(&a, &b, mine.bytes, [&](int64_t x, int64_t y, int64_t n) {
       moves.add(static_cast<char*>(mine.address) + x, there + static_cast<uint64_t>(y), n);
     });
     return moves.finish();
   }
   Status run_by_messages() {
-    find_layouts();
     Remote* op = make_remote(win, *what, *reach,
                              putting ? RmaMessageKind::kPut : RmaMessageKind::kGet, offset);
     op->total = mine.bytes;
-    FGMPI_TRY(set_target(op, theirs, their_layout));
+    set_target(op, theirs);
     set_mine(op);
     return launch_with_request(op, *what);
   }
   void set_mine(Remote* op) {
     if (putting) {
       op->origin = mine.address;
-      op->origin_layout = my_layout;
-      op->origin_cursor.emplace(*op->origin_layout, mine.count);
+      op->origin_type = mine.type;
     } else {
       op->result = mine.address;
-      op->result_layout = my_layout;
-      op->result_count = mine.count;
+      op->result_type = mine.type;
     }
   }
   Status run_by_provider(bool* done) {
-    find_layouts();
-    auto pieces = [](const Layout& layout, int64_t count) {
-      return layout.contiguous() ? 1 : static_cast<int64_t>(layout.runs.size()) * count;
-    };
-    *done = worth_accesses(
-        mine.bytes, std::max(pieces(*my_layout, mine.count), pieces(*their_layout, theirs.count)));
+    *done = worth_accesses(mine.bytes, std::max(count_rows(mine), count_rows(theirs)));
     if (!*done) return {};
     Remote* op = make_remote(win, *what, *reach,
                              putting ? RmaMessageKind::kPut : RmaMessageKind::kGet, offset);
     op->total = mine.bytes;
     set_mine(op);
     if (what->request) *what->request = op->request = make_request(what->call);
-    launch_moves(op, static_cast<uint64_t>(reach->base + offset), their_layout, theirs.count);
+    launch_moves(op, static_cast<uint64_t>(reach->base + offset), theirs.type);
     return {};
   }
 };
@@ -399,7 +397,6 @@ struct Accumulation {
   const RmaOperation* what;
   Reach* reach;
   TransferSide origin, result, theirs;
-  LayoutPtr from, to, back;  ///< layouts of origin, target, result
   Folding folding;
   int64_t offset = 0;
   int64_t bytes = 0;  ///< bytes of data
@@ -408,21 +405,18 @@ struct Accumulation {
   Status prepare() {
     sends = what->op != MPI_NO_OP;
     FGMPI_TRY(make_side(what->target, false, "target", &theirs));
-    to = layout_of(theirs.type);
     bytes = theirs.bytes;
     // No element is accessed, so any type is right.
     FGMPI_TRY(bytes == 0 ? check_operation_of_accumulate(what->op, fetch)
-                         : make_folding(what->op, to->element, fetch, &folding));
-    if (sends) FGMPI_TRY(prepare_mine(what->origin, "origin", &origin, &from));
-    if (fetch) FGMPI_TRY(prepare_mine(what->result, "result", &result, &back));
+                         : make_folding(what->op, theirs.element(), fetch, &folding));
+    if (sends) FGMPI_TRY(prepare_mine(what->origin, "origin", &origin));
+    if (fetch) FGMPI_TRY(prepare_mine(what->result, "result", &result));
     return {};
   }
-  Status prepare_mine(const Elements& elements, const char* name, TransferSide* side,
-                      LayoutPtr* layout) {
+  Status prepare_mine(const Elements& elements, const char* name, TransferSide* side) {
     FGMPI_TRY(make_side(elements, true, name, side));
     FGMPI_TRY(check_equal(*side, name, theirs));
-    *layout = layout_of(side->type);
-    if (bytes == 0 || !folding.has_gap() || (*layout)->element == to->element) return {};
+    if (bytes == 0 || !folding.has_gap() || side->element() == theirs.element()) return {};
     return error(MPI_ERR_TYPE,
                  "%s datatype is not made of the predefined type that the target's is made of",
                  name);
@@ -433,31 +427,24 @@ struct Accumulation {
   /// most `most` bytes of data each.
   template <class F>
   Status for_pieces(int64_t most, F&& f) {
-    alignas(32) char operand[kStaged], before[kStaged];
-    const bool in_row = (!sends || from->contiguous()) && (!fetch || back->contiguous());
-    if (!in_row) most = std::min(most, kStaged);
+    alignas(32) char operands[kStaged], before[kStaged];
+    const bool packs = sends && !origin.plain(), unpacks = fetch && !result.plain();
     most -= most % folding.size;
-    Cursor at(*to, theirs.count);
-    std::optional<Cursor> source, sink;
-    if (sends) source.emplace(*from, origin.count);
-    if (fetch) sink.emplace(*back, result.count);
-    for (int64_t done = 0; done < bytes;) {
-      ByteRun run;
-      FGMPI_CHECK(next_elements(folding, &at, std::min(most, bytes - done), &run));
-      const char* in = nullptr;
-      char* out = nullptr;
-      if (sends && from->contiguous()) {
-        in = static_cast<char*>(origin.address) + source->next(run.bytes).offset;
-      } else if (sends) {
-        gather(&*source, origin.address, operand, run.bytes);
-        in = operand;
+    const int64_t longest = packs || unpacks ? kStaged - kStaged % folding.size : bytes;
+    TypeCursor at(theirs.type.tree());
+    for (int64_t first = 0; first < bytes; first += longest) {
+      const int64_t length = std::min(longest, bytes - first);
+      if (packs) datatype::pack_part(origin.address, origin.type, first, length, operands);
+      const char* in = packs ? operands : sends ? origin.data() + first : nullptr;
+      char* out = unpacks ? before : fetch ? result.data() + first : nullptr;
+      for (int64_t done = 0; done < length;) {
+        TypeRun run;
+        FGMPI_CHECK(next_elements(folding, &at, std::min(most, length - done), &run));
+        FGMPI_TRY(f(offset + run.offset, run.bytes, in ? in + done : nullptr,
+                    out ? out + done : nullptr));
+        done += run.bytes;
       }
-      const bool direct = fetch && back->contiguous();
-      if (fetch)
-        out = direct ? static_cast<char*>(result.address) + sink->next(run.bytes).offset : before;
-      FGMPI_TRY(f(offset + run.offset, run.bytes, in, out));
-      if (fetch && !direct) scatter(&*sink, result.address, before, run.bytes);
-      done += run.bytes;
+      if (unpacks) datatype::unpack_part(before, length, result.address, result.type, first);
     }
     return {};
   }
@@ -512,17 +499,14 @@ struct Accumulation {
   /// Folds by the provider, where each side is a row of elements.
   Status run_by_provider(bool* done) {
     transport::Access access;
-    *done = to->contiguous() && (!sends || from->contiguous()) && (!fetch || back->contiguous()) &&
+    *done = theirs.plain() && (!sends || origin.plain()) && (!fetch || result.plain()) &&
             find_atomic(*reach, folding, fetch, &access);
     if (!*done) return {};
     Remote* op = make_remote(win, *what, *reach, RmaMessageKind::kAccumulate, offset);
     op->total = bytes;
-    auto first = [](const TransferSide& side, const LayoutPtr& layout) {
-      return static_cast<char*>(side.address) + layout->runs[0].offset;
-    };
-    access.remote = static_cast<uint64_t>(reach->base + offset + to->runs[0].offset);
-    if (sends) access.source = first(origin, from);
-    if (fetch) access.result = first(result, back);
+    access.remote = static_cast<uint64_t>(reach->base + offset + theirs.type.true_lb());
+    if (sends) access.source = origin.data();
+    if (fetch) access.result = result.data();
     if (what->request) *what->request = op->request = make_request(what->call);
     in_turn(win, what->rank, true, what->call);
     launch_atomic(op, access);
@@ -538,16 +522,14 @@ struct Accumulation {
     op->header.type = folding.type.handle();
     op->total = bytes;
     op->unit = folding.size;
-    FGMPI_TRY(set_target(op, theirs, to));
+    set_target(op, theirs);
     if (sends) {
       op->origin = origin.address;
-      op->origin_layout = from;
-      op->origin_cursor.emplace(*from, origin.count);
+      op->origin_type = origin.type;
     }
     if (fetch) {
       op->result = result.address;
-      op->result_layout = back;
-      op->result_count = result.count;
+      op->result_type = result.type;
     }
     if (mixed) in_turn(win, what->rank, false, what->call);
     return launch_with_request(op, *what);

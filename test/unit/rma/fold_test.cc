@@ -172,27 +172,25 @@ TEST(Fold, PairsKeepTheirGaps) {
 TEST(Fold, RowsOfElementsEndWhereTheyDoNotFollow) {
   Folding folding;
   ASSERT_TRUE(make_folding(MPI_REPLACE, MPI_SHORT_INT, false, &folding).ok());
-  Layout pairs;  // two adjacent pairs (runs that touch are joined), then a single one
-  pairs.runs = {{0, 2}, {4, 6}, {12, 4}, {24, 2}, {28, 4}};
+  TypeTree pairs;  // two adjacent pairs (runs that touch are joined), then a single one
+  pairs.root = datatype::make_runs({{0, 2}, {4, 6}, {12, 4}, {24, 2}, {28, 4}});
+  pairs.size = 18;
   pairs.extent = 40;
-  pairs.high = 32;
-  pairs.sum_up();
-  Cursor at(pairs, 1);
-  rma::ByteRun run;
+  TypeCursor at(pairs);
+  TypeRun run;
   ASSERT_TRUE(next_elements(folding, &at, 18, &run));
   EXPECT_EQ(run.offset, 0);
   EXPECT_EQ(run.bytes, 12);
   ASSERT_TRUE(next_elements(folding, &at, 6, &run));
   EXPECT_EQ(run.offset, 24);
   EXPECT_EQ(run.bytes, 6);
-  Layout others;  // as many bytes that are no pairs, as a malformed message may describe
-  others.runs = {{0, 6}};
-  others.extent = others.high = 6;
-  others.sum_up();
-  Cursor elsewhere(others, 1);
+  TypeTree others;  // as many bytes that are no pairs, as a malformed message may describe
+  others.root = datatype::make_run(0, 6);
+  others.size = others.extent = 6;
+  TypeCursor elsewhere(others);
   EXPECT_FALSE(next_elements(folding, &elsewhere, 6, &run));
   ASSERT_TRUE(make_folding(MPI_REPLACE, MPI_LONG, false, &folding).ok());
-  Cursor half(others, 1);
+  TypeCursor half(others);
   EXPECT_FALSE(next_elements(folding, &half, 6, &run));
 }
 
