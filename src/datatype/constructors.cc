@@ -52,15 +52,32 @@ Status append_lengths(NumberVector* to, NumberArray lengths, int64_t count) {
   return {};
 }
 
-Status make_listed(bool large, int combiner, bool in_bytes, NumberVector numbers, int64_t count,
+/// Makes a type of blocks at listed places. `numbers`: its arguments before the displacements.
+Status make_listed(bool large, int combiner, NumberVector numbers, int64_t count,
                    NumberArray displs, std::vector<Type> types, Type* out) {
   FGMPI_TRY(check_array("array_of_displacements", displs, count));
+  const bool in_bytes = combiner != MPI_COMBINER_INDEXED && combiner != MPI_COMBINER_INDEXED_BLOCK;
   NumberVector addresses;
   append(in_bytes && !large ? &addresses : &numbers, displs, count);
   NumberList list{std::span<const int64_t>(numbers)};
   return make(combiner, large ? NumberList() : std::move(list),
               NumberList(std::span<const int64_t>(addresses)),
               large ? std::move(list) : NumberList(), std::move(types), out);
+}
+
+/// Makes a type of blocks of listed lengths.
+Status make_of_lengths(bool large, int combiner, int64_t count, NumberArray lengths,
+                       NumberArray displs, std::vector<Type> types, Type* out) {
+  NumberVector numbers{count};
+  FGMPI_TRY(append_lengths(&numbers, lengths, count));
+  return make_listed(large, combiner, std::move(numbers), count, displs, std::move(types), out);
+}
+
+/// Makes a type of blocks of one length.
+Status make_of_equal_blocks(bool large, int combiner, int64_t count, int64_t length,
+                            NumberArray displs, const Type& old, Type* out) {
+  if (length < 0) return negative("blocklength", length);
+  return make_listed(large, combiner, {count, length}, count, displs, {old}, out);
 }
 
 }  // namespace
@@ -84,40 +101,27 @@ Status make_hvector(bool large, int64_t count, int64_t length, int64_t stride, c
 
 Status make_indexed(bool large, int64_t count, NumberArray lengths, NumberArray displs,
                     const Type& old, Type* out) {
-  NumberVector numbers{count};
-  FGMPI_TRY(append_lengths(&numbers, lengths, count));
-  return make_listed(large, MPI_COMBINER_INDEXED, false, std::move(numbers), count, displs, {old},
-                     out);
+  return make_of_lengths(large, MPI_COMBINER_INDEXED, count, lengths, displs, {old}, out);
 }
 
 Status make_hindexed(bool large, int64_t count, NumberArray lengths, NumberArray displs,
                      const Type& old, Type* out) {
-  NumberVector numbers{count};
-  FGMPI_TRY(append_lengths(&numbers, lengths, count));
-  return make_listed(large, MPI_COMBINER_HINDEXED, true, std::move(numbers), count, displs, {old},
-                     out);
-}
-
-Status make_indexed_block(bool large, int64_t count, int64_t length, NumberArray displs,
-                          const Type& old, Type* out) {
-  if (length < 0) return negative("blocklength", length);
-  return make_listed(large, MPI_COMBINER_INDEXED_BLOCK, false, {count, length}, count, displs,
-                     {old}, out);
-}
-
-Status make_hindexed_block(bool large, int64_t count, int64_t length, NumberArray displs,
-                           const Type& old, Type* out) {
-  if (length < 0) return negative("blocklength", length);
-  return make_listed(large, MPI_COMBINER_HINDEXED_BLOCK, true, {count, length}, count, displs,
-                     {old}, out);
+  return make_of_lengths(large, MPI_COMBINER_HINDEXED, count, lengths, displs, {old}, out);
 }
 
 Status make_struct(bool large, int64_t count, NumberArray lengths, NumberArray displs,
                    const std::vector<Type>& types, Type* out) {
-  NumberVector numbers{count};
-  FGMPI_TRY(append_lengths(&numbers, lengths, count));
-  return make_listed(large, MPI_COMBINER_STRUCT, true, std::move(numbers), count, displs, types,
-                     out);
+  return make_of_lengths(large, MPI_COMBINER_STRUCT, count, lengths, displs, types, out);
+}
+
+Status make_indexed_block(bool large, int64_t count, int64_t length, NumberArray displs,
+                          const Type& old, Type* out) {
+  return make_of_equal_blocks(large, MPI_COMBINER_INDEXED_BLOCK, count, length, displs, old, out);
+}
+
+Status make_hindexed_block(bool large, int64_t count, int64_t length, NumberArray displs,
+                           const Type& old, Type* out) {
+  return make_of_equal_blocks(large, MPI_COMBINER_HINDEXED_BLOCK, count, length, displs, old, out);
 }
 
 Status make_resized(bool large, int64_t lb, int64_t extent, const Type& old, Type* out) {
