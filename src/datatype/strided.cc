@@ -38,6 +38,11 @@ void copy_by_two(char* to, int64_t to_stride, const char* from, int64_t from_str
 /// Rows of at most this many bytes take less time by loads in line than by a call of memcpy.
 constexpr int64_t kLongestByLoads = 1024;
 
+/// From these sizes on, of a row and of all rows, stores that do not fetch the destination into the
+/// caches are faster (by 5 to 35 % on an AMD EPYC with 32 MiB of last-level cache; rows of 4 KiB
+/// gain nothing, shorter ones lose). memcpy decides by the row alone.
+constexpr int64_t kLeastPastCaches = 64 << 10, kMostInCaches = 32 << 20;
+
 }  // namespace
 
 void copy_rows(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t bytes,
@@ -76,8 +81,12 @@ void copy_rows(char* to, int64_t to_stride, const char* from, int64_t from_strid
   if (bytes >= 64 && bytes <= kLongestByLoads)
     return copy_rows_by_loads({to, to_stride}, {const_cast<char*>(from), from_stride},
                               static_cast<size_t>(bytes), count);
+  const auto n = static_cast<size_t>(bytes);
+  if (bytes >= kLeastPastCaches && count >= kMostInCaches / bytes)
+    return for_each_row(to, to_stride, from, from_stride, count,
+                        [n](char* t, const char* f) { copy_past_caches(t, f, n); });
   for_each_row(to, to_stride, from, from_stride, count,
-               [bytes](char* t, const char* f) { std::memcpy(t, f, static_cast<size_t>(bytes)); });
+               [n](char* t, const char* f) { std::memcpy(t, f, n); });
 }
 
 }  // namespace fgmpi::datatype
