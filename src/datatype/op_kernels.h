@@ -27,24 +27,12 @@ struct Unaligned {
 
 template <class T, class F>
 inline void each(const void* in, void* inout, int64_t count, F f) {
-  if constexpr (std::is_class_v<T>) {  // copy constructors need aligned references
-    const char* __restrict a = static_cast<const char*>(in);
-    char* __restrict b = static_cast<char*>(inout);
-    for (int64_t i = 0; i < count; ++i, a += sizeof(T), b += sizeof(T)) {
-      T x, y;
-      std::memcpy(&x, a, sizeof x);
-      std::memcpy(&y, b, sizeof y);
-      y = f(x, y);
-      std::memcpy(b, &y, sizeof y);
-    }
-  } else {
-    using U = typename Unaligned<T>::type;
-    const U* __restrict a = static_cast<const U*>(in);
-    U* __restrict b = static_cast<U*>(inout);
-    for (int64_t i = 0; i < count; ++i) {
-      const T x = a[i], y = b[i];
-      b[i] = f(x, y);
-    }
+  using U = typename Unaligned<T>::type;
+  const U* __restrict a = static_cast<const U*>(in);
+  U* __restrict b = static_cast<U*>(inout);
+  for (int64_t i = 0; i < count; ++i) {
+    const T x = a[i], y = b[i];
+    b[i] = f(x, y);
   }
 }
 
@@ -70,15 +58,6 @@ struct Arithmetic<T, true> {
   static T sum(T x, T y) { return static_cast<T>(static_cast<W>(x) + static_cast<W>(y)); }
   static T product(T x, T y) { return static_cast<T>(static_cast<W>(x) * static_cast<W>(y)); }
 };
-template <class V>
-struct Arithmetic<std::complex<V>, false> {
-  using C = std::complex<V>;
-  static C sum(C x, C y) { return C(x.real() + y.real(), x.imag() + y.imag()); }
-  static C product(C x, C y) {
-    return C(x.real() * y.real() - x.imag() * y.imag(), x.real() * y.imag() + x.imag() * y.real());
-  }
-};
-
 #define FGMPI_KERNEL(name, expression)                                   \
   template <class T>                                                     \
   void name(const void* in, void* inout, int64_t count) {                \
@@ -95,6 +74,23 @@ FGMPI_KERNEL(bit_and, static_cast<T>(x& y))
 FGMPI_KERNEL(bit_or, static_cast<T>(x | y))
 FGMPI_KERNEL(bit_xor, static_cast<T>(x ^ y))
 #undef FGMPI_KERNEL
+
+/// A sum of complex numbers is one of their parts. V: the type of a part.
+template <class V>
+void complex_sum(const void* in, void* inout, int64_t count) {
+  sum<V>(in, inout, 2 * count);
+}
+template <class V>
+void complex_product(const void* in, void* inout, int64_t count) {
+  using U = typename Unaligned<V>::type;
+  const U* __restrict a = static_cast<const U*>(in);
+  U* __restrict b = static_cast<U*>(inout);
+  for (int64_t i = 0; i < 2 * count; i += 2) {
+    const V re = a[i], im = a[i + 1], other_re = b[i], other_im = b[i + 1];
+    b[i] = re * other_re - im * other_im;
+    b[i + 1] = re * other_im + im * other_re;
+  }
+}
 
 /// The better value with its index; of equal values the smaller index (MPI-4.0 section
 /// 6.9.4). Value and index are accessed separately: the gap behind a value or an index
@@ -137,7 +133,9 @@ struct ReducerRow<BasicKind::kFloat, T> {
 };
 template <class T>
 struct ReducerRow<BasicKind::kComplex, T> {
-  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, sum<T>, product<T>};
+  using V = typename T::value_type;
+  static constexpr Reducer reducers[kOperations] = {nullptr, nullptr, nullptr, complex_sum<V>,
+                                                    complex_product<V>};
 };
 template <class T>
 struct ReducerRow<BasicKind::kLogical, T> {
