@@ -50,6 +50,8 @@ void Engine::defer_frame(uint32_t process, DeferredFrame* frame) {
 void Engine::drop_frame(uint32_t process, DeferredFrame* frame) {
   SendOp* op = frame->op;
   if (frame->role == DeferredFrame::kOwn) return free(frame);
+  // A later operation may have the same address.
+  if (packed_piece_.op == op) packed_piece_ = {};
   const bool answered = frame->header.kind == kData || frame->header.cookie != 0;
   if (answered && !sends_.take(op->cookie)) return;
   if (is_lost(process)) op->error = process_failed(process);
