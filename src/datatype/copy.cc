@@ -1,5 +1,5 @@
-// Copies by type trees: between a layout and a row, or two equal layouts, by a recursion over nodes;
-// between two other layouts by a walk of two cursors.
+// Copies by type trees: between a layout and a row, or two equal layouts, by a recursion over
+// nodes; between two other layouts by a walk of two cursors.
 
 #include "datatype/copy.h"
 
@@ -100,9 +100,9 @@ struct LoopSteps {
   int64_t count, stride, packed_stride;
 };
 
-/// Copies rows of two nested loops. Short rows that lie next to each other in the layout, but not in
-/// the packed data, are copied together, in tiles. Otherwise the inner loop runs innermost, unless
-/// it is so short that calls would cost more than its rows.
+/// Copies rows of two nested loops. Short rows that lie next to each other in the layout, but not
+/// in the packed data, are copied together, in tiles. Otherwise the inner loop runs innermost,
+/// unless it is so short that calls would cost more than its rows.
 template <class To>
 void copy_nest(int64_t at, int64_t before, int64_t bytes, LoopSteps outer, LoopSteps inner,
                To& to) {
@@ -224,8 +224,8 @@ template <class To>
 void copy_between(const TypeNode& node, int64_t at, int64_t before, int64_t first, int64_t last,
                   To& to);
 
-/// Copies bytes number `first` to `last` - 1 of the data of rounds of `size` bytes: parts of rounds at
-/// both ends by copy_part(round, first, last), the whole ones between them by copy_whole(first,
+/// Copies bytes number `first` to `last` - 1 of the data of rounds of `size` bytes: parts of rounds
+/// at both ends by copy_part(round, first, last), the whole ones between them by copy_whole(first,
 /// count).
 template <class CopyPart, class CopyWhole>
 void copy_rounds_between(int64_t size, int64_t first, int64_t last, CopyPart copy_part,

@@ -69,8 +69,9 @@ void Engine::send_own_frame(uint32_t process, const Header& header, const void* 
   defer_frame(process, frame);
 }
 
-/// Sends a frame with bytes of a message that is no row. They are packed where the transport sends them
-/// from, or, where it copies payloads, in memory that keeps them while there is no room for the frame.
+/// Sends a frame with bytes of a message that is no row. They are packed where the transport sends
+/// them from, or, where it copies payloads, in memory that keeps them while there is no room for
+/// the frame.
 bool Engine::try_packed_frame(uint32_t process, const Header& header, const SendOp* op,
                               uint64_t offset, uint64_t n) {
   static char* memory = new char[kPackedPiece];
@@ -90,8 +91,8 @@ bool Engine::try_packed_frame(uint32_t process, const Header& header, const Send
   return true;
 }
 
-/// The most bytes of a message in one frame. Those of a packed one are copied by the transport, which
-/// may be slow where it would rather be lent them.
+/// The most bytes of a message in one frame. Those of a packed one are copied by the transport,
+/// which may be slow where it would rather be lent them.
 uint64_t Engine::longest_piece(uint32_t process, const SendOp* op) const {
   constexpr uint64_t kLeast = 1024;
   const uint64_t most = transports.to(process)->max_payload();

@@ -73,9 +73,9 @@ class FrameCarrier : public WaitSource {
   /// False: there is no room, nothing was sent, try again after poll().
   virtual bool try_send(uint32_t process, uint64_t peer, const Header& header, const void* payload,
                         size_t length) = 0;
-  /// Room for the payload of the next frame to the peer, which the caller writes there, whole, before
-  /// it calls send_reserved(). nullptr: there is none, or this carrier only copies payloads; then
-  /// try_send() is for the frame. REQUIRES: length <= max_payload().
+  /// Room for the payload of the next frame to the peer, which the caller writes there, whole,
+  /// before it calls send_reserved(). nullptr: there is none, or this carrier only copies payloads;
+  /// then try_send() is for the frame. REQUIRES: length <= max_payload().
   virtual char* try_reserve(uint32_t process, uint64_t peer, size_t length) {
     (void)process, (void)peer, (void)length;
     return nullptr;
