@@ -8,8 +8,8 @@
 // host's order:
 //
 //   number                       hydra 4.0
-//   "HYD\0"  number              later versions
-//   "HYD\0"  group  number       5.0: each group of processes counts its proxies from 0
+//   "HYD\0"  number              versions between
+//   "HYD\0"  group  number       4.2.1 and 5.0.2: a group of processes counts its proxies from 0
 //
 // Thread rule: one thread, hydra's. This code is part of a library that is loaded into hydra, and
 // uses only the C library.
