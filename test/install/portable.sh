@@ -26,7 +26,8 @@ for file in bin/{mpicc,mpicxx,mpifort,mpiexec,fgmpi-info} lib/{libmpich.so.12,li
   lib/fgmpi/libraries/libhwloc.so.15 share/doc/fgmpi/{README,LICENSE,copyright,licences/README}; do
   [ -s "$prefix/$file" ] || fault "$file is missing"
 done
-traces=$(grep -rlF -e "$build" -e "${script%scripts/package}src" "$prefix")
+# Paths of other projects may end like ours.
+traces=$(grep -rlE -e "(^|[^[:alnum:]_./-])($build|${script%scripts/package}src)(/|$)" "$prefix")
 [ -z "$traces" ] || fault "a folder of the build is named by $traces"
 . /etc/os-release
 [ "$ID$VERSION_ID" != debian12 ] || [ "$glibc" = 2.34 ] || fault "glibc $glibc is wanted instead of 2.34"
