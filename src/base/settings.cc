@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/environment.h"
+#include "base/error_line.h"
 #include "base/split.h"
 #include "base/strings.h"
 
@@ -120,7 +121,7 @@ Status load() {
 void load_or_end() {
   Status status = load();
   if (status.ok()) return;
-  std::fprintf(stderr, "fgmpi: %s\n", status.what().c_str());
+  write_error_line(status.what());
   end_process(1);
 }
 

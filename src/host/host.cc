@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/deep_bound.h"
 #include "base/environment.h"
+#include "base/error_line.h"
 #include "base/installation.h"
 #include "base/modules.h"
 #include "base/processor.h"
@@ -164,7 +165,7 @@ void end_unless_ok(Status (*step)()) {
   Status status;
   sched::call_on_host([&] { status = step(); });
   if (status.ok()) return;
-  std::fprintf(stderr, "fgmpi: %s\n", status.what().c_str());
+  write_error_line(status.what());
   end_process(1);
 }
 

@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/copy.h"
+#include "base/error_line.h"
 #include "base/relax_cpu.h"
 #include "base/strings.h"
 #include "datatype/copy.h"
@@ -401,8 +402,8 @@ void Engine::peer_failed(uint32_t process, const std::string& why) {
   const uint32_t first = g_av.first(process), count = g_av.count(process);
   std::string ranks = count == 1 ? format("world rank %u", first)
                                  : format("world ranks %u to %u", first, first + count - 1);
-  fprintf(stderr, "fgmpi: process %u of the job, %s, is gone: %s\n", process, ranks.c_str(),
-          why.c_str());
+  write_error_line(
+      format("process %u of the job, %s, is gone: %s", process, ranks.c_str(), why.c_str()));
   end_process(1);
 }
 

@@ -1,6 +1,7 @@
 // Error codes for statuses, their texts, and the call of the error handler that answers.
 
 #include "mpi/errors/errors.h"
+#include "base/error_line.h"
 #include "mpi/entry.h"
 
 #include <algorithm>
@@ -230,7 +231,7 @@ int bad_comm(const char* call, MPI_Comm handle) {
 void abort_job(int exit_code, const std::string& line) {
   std::fflush(stdout);
   privatize::finish_output();
-  std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
+  write_error_line(line);
   std::fflush(stderr);
   boot().abort(exit_code, line);
   std::abort();  // not reached: says so to compilers that forget it of virtual functions

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
+#include "base/error_line.h"
 #include "base/raw_call.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/av.h"
@@ -105,7 +106,7 @@ void wait_for_end_of_job() {
 /// and other processes may be waiting for its address in their MPI_Init.
 void connect_at_the_end() {
   const Status connected = connect_from_rank();
-  if (!connected.ok()) std::fprintf(stderr, "fgmpi: %s\n", connected.what().c_str());
+  if (!connected.ok()) write_error_line(connected.what());
 }
 
 /// Reports a lost process of a connected job: a rank that communicates with it would wait for ever.
@@ -194,7 +195,7 @@ int finish_process(int status) {
   if (me.boot) {
     Status ended = me.boot->finalize();
     if (!ended.ok() && status == 0) {
-      std::fprintf(stderr, "fgmpi: %s\n", ended.what().c_str());
+      write_error_line(ended.what());
       status = 1;
     } else if (ended.ok()) {
       liveness::end_in_order();

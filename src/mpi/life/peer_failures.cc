@@ -43,8 +43,8 @@ void print_loss(uint32_t peer, const std::string& why) {
   const auto card = g_cards.find(peer);
   const std::string who = card != g_cards.end() ? liveness::describe_process(peer, card->second)
                                                 : format("process %u of a connected job", peer);
-  std::fprintf(stderr, "%s%s%s\n", liveness::begin_of_loss(who).c_str(), why.c_str(),
-               std::string(liveness::kGoesOn).c_str());
+  const std::string line = liveness::begin_of_loss(who) + why + std::string(liveness::kGoesOn);
+  std::fputs((line + "\n").c_str(), stderr);  // by one system call (base/error_line.h)
 }
 
 /// Calls f(process) for each process in the launcher's answer, for instance "0,3,4-7".

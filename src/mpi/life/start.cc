@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/end_hooks.h"
+#include "base/error_line.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "liveness/launcher_signal.h"
@@ -38,7 +39,7 @@ ProcessState& process() {
 }
 
 void refuse(const std::string& line) {
-  std::fprintf(stderr, "fgmpi: %s\n", line.c_str());
+  write_error_line(line);
   end_process(1);
 }
 

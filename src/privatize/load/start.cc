@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/environment.h"
+#include "base/error_line.h"
 #include "base/modules.h"
 #include "base/settings.h"
 #include "base/standard_files.h"
@@ -64,7 +65,7 @@ int plain_process_main(Program& program) {
   Status created = sched::create_ranks(
       program.ranks, [](void*) { run_rank(sched::current()->index); }, nullptr);
   if (!created.ok()) {
-    fprintf(stderr, "fgmpi: %s\n", created.what().c_str());
+    write_error_line(created.what());
     return 1;
   }
   return sched::run();
@@ -92,7 +93,7 @@ int process_main(int argc, char** argv, char** envp) {
 }
 
 [[noreturn]] void end_with_error(const std::string& line) {
-  fprintf(stderr, "fgmpi: %s\n", line.c_str());
+  write_error_line(line);
   end_process(1);
 }
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/assert.h"
+#include "base/error_line.h"
 #include "base/reserve.h"
 #include "proclet-sched/coroutine/annotate.h"
 #include "proclet-sched/coroutine/internal.h"
@@ -117,7 +118,7 @@ Proclet* spawn_helper(Proclet* rank, void (*entry)(void*), void* argument) {
   if (__builtin_expect(g_helper_pool.idle == 0, 0)) {
     Status made = ensure_helper();
     if (!made.ok()) {
-      fprintf(stderr, "fgmpi: %s\n", made.what().c_str());
+      write_error_line(made.what());
       end_process(1);
     }
   }
