@@ -156,9 +156,6 @@ Status type_contents(const char* call, MPI_Datatype handle, const ContentsArrays
 
 // ---- Packing ------------------------------------------------------------------------------------
 
-namespace {
-
-/// Checks that there is room for `bytes` bytes in a packed buffer of `size` from `position` on.
 Status check_packed(const void* packed, const char* buffer, int64_t size, const char* argument,
                     int64_t position, int64_t bytes) {
   if (size < 0)
@@ -174,8 +171,6 @@ Status check_packed(const void* packed, const char* buffer, int64_t size, const 
     return error(MPI_ERR_BUFFER, "%s is a null pointer; allowed is a buffer", buffer);
   return {};
 }
-
-}  // namespace
 
 Status pack_bytes(const void* in, int64_t count, MPI_Datatype handle, void* out, int64_t size,
                   int64_t* position) {
