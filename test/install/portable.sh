@@ -30,7 +30,7 @@ done
 traces=$(grep -rlE -e "(^|[^[:alnum:]_./-])($build|${script%scripts/package}src)(/|$)" "$prefix")
 [ -z "$traces" ] || fault "a folder of the build is named by $traces"
 . /etc/os-release
-[ "$ID$VERSION_ID" != debian12 ] || [ "$glibc" = 2.34 ] || fault "glibc $glibc is wanted instead of 2.34"
+[ "$ID${VERSION_ID:-}" != debian12 ] || [ "$glibc" = 2.34 ] || fault "glibc $glibc is wanted instead of 2.34"
 # Each library is one of the base system, or lies inside, and has a licence.
 while IFS= read -r file; do
   objdump -p "$file" > /dev/null 2>&1 || continue
