@@ -49,8 +49,8 @@ void write_layout(const TypeTree& tree, std::vector<uint8_t>* out);
 /// Decodes a layout. Returns false for bytes that write_layout() does not write.
 bool read_layout(FieldReader* in, TypeTree* out);
 
-/// Finds how far `count` elements extend from `offset` on: offsets of the first byte, and behind the
-/// last one. Returns false where these, or the bytes of data, need more than 63 bits.
+/// Finds how far `count` elements extend from `offset` on: offsets of the first byte, and behind
+/// the last one. Returns false where these, or the bytes of data, need more than 63 bits.
 bool find_reach(const TypeTree& tree, int64_t count, int64_t offset, int64_t* low, int64_t* high);
 
 /// Calls f(offset at a, offset at b, bytes) for the next `bytes` bytes of both.

@@ -106,8 +106,8 @@ struct ContentsArrays {
 Status type_contents(const char* call, MPI_Datatype handle, const ContentsArrays& out);
 
 // ---- Packing (section 5.2) and local reductions (section 6.9.7) ---------------------------------
-/// Checks that a packed buffer of `size` bytes has room for `bytes` bytes from `position` on. `buffer`
-/// and `argument`: the names of the buffer and of its size in the call.
+/// Checks that a packed buffer of `size` bytes has room for `bytes` bytes from `position` on.
+/// `buffer` and `argument`: the names of the buffer and of its size in the call.
 Status check_packed(const void* packed, const char* buffer, int64_t size, const char* argument,
                     int64_t position, int64_t bytes);
 Status pack_bytes(const void* in, int64_t count, MPI_Datatype handle, void* out, int64_t size,
