@@ -31,7 +31,8 @@ constinit Answering g;
 
 void* answer(void*) {
   {
-    sched::EngineEntry inside;
+    // The thread may get here after the end of the rank that started it.
+    sched::EngineEntry inside(sched::ThreadLife::kOfProcess);
     const sched::WaitSite site{"the thread of FGMPI_RMA_PROGRESS", nullptr, true};
     while (inside && !g.stopping) {
       g.proclet = sched::current();

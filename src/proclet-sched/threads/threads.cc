@@ -438,7 +438,7 @@ thread_local EndOfAdopted t_end_of_adopted;
 
 // ---- Interface ----------------------------------------------------------------------------------
 
-bool EngineEntry::enter() {
+bool EngineEntry::enter(ThreadLife life) {
   if (t_scheduler) {
     if (t_inside == detail::kBefore) {
       Proclet* p = g_hot.current;
@@ -466,7 +466,7 @@ bool EngineEntry::enter() {
   lock_here();
   if (!t->counted) ++g_turns.users;
   t->counted = true;
-  if (t->rank->state == ProcletState::kFinished) {
+  if (t->rank->state == ProcletState::kFinished && life == ThreadLife::kOfRank) {
     unlock_here();
     wait_for_the_end();
   }

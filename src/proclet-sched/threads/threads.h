@@ -65,10 +65,15 @@ inline bool may_use_engine() {
   return !detail::g_threads_enabled || detail::t_inside >= detail::kBefore;
 }
 
+/// Whether a thread that enters after the end of the rank that made it waits there for the end of
+/// the process, as a thread of the program does, or goes on, as one of the library does.
+enum class ThreadLife : uint8_t { kOfRank, kOfProcess };
+
 /// Holds the engine lock during an MPI call. REQUIRES: outside().
 class EngineEntry {
  public:
-  EngineEntry() : entered_(enter_by_loan() || enter()) {}
+  explicit EngineEntry(ThreadLife life = ThreadLife::kOfRank)
+      : entered_(enter_by_loan() || enter(life)) {}
   ~EngineEntry() {
     if (entered_ && !leave_by_loan()) leave();
   }
@@ -79,7 +84,7 @@ class EngineEntry {
 
   /// EngineEntry in two steps, for ends of ranks and for code that leaves in another function
   /// than it enters.
-  static bool enter();
+  static bool enter(ThreadLife life = ThreadLife::kOfRank);
   static void leave();
 
  private:
