@@ -246,8 +246,12 @@ def complete(calls, functions):
             ctype = p.kind.large if call.large else p.kind.type
             if ctype == "function" or "[" in ctype:
                 fail(f"{call.where}: {symbol} is not in mpi.h, and the table does not say what {p.name} is in C")
-            parameters.append(header.Parameter(f"{ctype} {p.name}", ctype, p.name))
-        functions[symbol] = header.Function(symbol, "int", parameters, declared=False)
+            # MPI has const where a pointer's target is only read: arrays of handles, buffers, statuses.
+            const = "const " if p.kind.intent == "in" and ctype.endswith("*") and p.kind.abi in ("handles", "pointer", "status") else ""
+            parameters.append(header.Parameter(f"{const}{ctype} {p.name}", const + ctype, p.name))
+        made = re.fullmatch(r"MPI_(\w+)_(?:fromint|f2c)", symbol)  # a handle
+        result = "MPI_" + {"Type": "Datatype"}.get(made.group(1), made.group(1)) if made else "int"
+        functions[symbol] = header.Function(symbol, result, parameters, declared=False)
     for call in calls.values():
         if call.answer == "identity" and len(call.parameters) != 1:
             fail(f"{call.where}: {call.symbol} is an identity, which has one parameter")
