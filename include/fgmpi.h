@@ -9,6 +9,8 @@
 
 #include <mpi.h>
 
+#include "fgmpi_standard.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -239,6 +239,12 @@ MPI_Request CheckedCall::real(MPI_Request request) {
   return rank_ ? real_request(rank_, request) : request;
 }
 
+std::vector<MPI_Request> CheckedCall::real(const MPI_Request* requests, int count) {
+  std::vector<MPI_Request> found(requests, requests + (requests ? std::max(count, 0) : 0));
+  for (MPI_Request& request : found) request = real(request);
+  return found;
+}
+
 int CheckedCall::find(const char* name) const {
   for (int i = 0; i < info().count; ++i)
     if (!std::strcmp(info().parameters[i].name, name)) return i;

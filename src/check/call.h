@@ -99,6 +99,7 @@ class CheckedCall {
   }
   /// MPI's own request in place of a handle that only the program has (kFirstSent).
   MPI_Request real(MPI_Request request);
+  std::vector<MPI_Request> real(const MPI_Request* requests, int count);
 
   Rank* rank() const { return rank_; }
   bool nested() const { return !outer_; }
@@ -231,7 +232,7 @@ void record_posted_receives(Rank* rank);
 // requests.cc -------------------------------------------------------------------------------------
 void check_requests_before(CheckedCall* call);
 void record_requests_after(CheckedCall* call);
-/// MPI_Request_get_status may have reported a request as complete.
+/// MPI_Request_get_status or one of its array forms may have reported requests as complete.
 void record_released_requests(CheckedCall* call);
 void report_requests_left(Rank* rank);
 /// Makes an RequestOperation of each element of Rank::begun.

@@ -105,7 +105,7 @@ def is_result(parameter):
 
 def name_of(call, parameter):
     """Returns the name of a parameter. In mpi.h the source of a partitioned receive has the name "dest"."""
-    return "source" if call.symbol == "MPI_Precv_init" and parameter.name == "dest" else parameter.name
+    return "source" if call.symbol.startswith("MPI_Precv_init") and parameter.name == "dest" else parameter.name
 
 
 def length_of(call, parameter, index):
@@ -194,6 +194,8 @@ def wrapper(call, function):
             lines.append(f"  {p.name} = call.statuses({p.name}, {p.length[0]});")
         if p.kind.name == "request":
             lines.append(f"  {p.name} = call.real({p.name});")
+        if p.kind.name == "requests":
+            lines += [f"  std::vector<MPI_Request> real = call.real({p.name}, {p.length[0]});", f"  {p.name} = real.data();"]
     called = f"g_next.{symbol}({names})"
     unbuffered = UNBUFFERED.get(symbol.removesuffix("_c"))
     if unbuffered:

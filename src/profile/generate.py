@@ -37,7 +37,7 @@ def watches(call):
 def doing_of(call):
     """Returns what a rank does in the call, as a constant of enum Doing, or None where the report has no wrapper."""
     if call.role in ("request", "partition"):
-        return "kCompletion" if call.find("flag") else "kMessage"
+        return "kCompletion" if call.find("flag") or call.find("outcount") else "kMessage"
     if call.role == "life":
         return "kCollective" if call.name == "Finalize" else "kOther" if call.name in (*BY_HAND, "Abort") else None
     return DOING_CREATION.get(call.topic, "kCollective") if call.role == "creation" else DOING.get(call.role)

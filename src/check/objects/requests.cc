@@ -267,11 +267,25 @@ void record_freed_handles(CheckedCall* call) {
 }  // namespace
 
 void record_released_requests(CheckedCall* call) {
+  const auto release = [call](MPI_Request handle) {
+    auto found = call->rank()->requests.find(handle);
+    if (found) end_regions(call->rank(), handle, &found->second);
+  };
   const auto* flag = static_cast<const int*>(call->pointer(&Positions::flag));
-  const auto handle = static_cast<MPI_Request>(call->at(call->find("request")));
-  auto found = call->rank()->requests.find(handle);
-  if (!flag || !*flag || !found) return;
-  end_regions(call->rank(), handle, &found->second);
+  if (flag && !*flag) return;
+  const int one = call->find("request");
+  if (one >= 0) return release(static_cast<MPI_Request>(call->at(one)));
+  const auto [list, count] = requests_of(call->record(), call->find("array_of_requests"));
+  const auto* index = static_cast<const int*>(call->pointer(&Positions::index));
+  const auto* indices = static_cast<const int*>(call->pointer(&Positions::indices));
+  if (index) {
+    if (*index != MPI_UNDEFINED) release(list[*index]);
+  } else if (indices) {
+    const auto* some = static_cast<const int*>(call->pointer(&Positions::out_count));
+    for (int i = 0; i < (*some == MPI_UNDEFINED ? 0 : *some); ++i) release(list[indices[i]]);
+  } else {
+    for (int64_t i = 0; i < count; ++i) release(list[i]);
+  }
 }
 
 MPI_Request real_request(Rank* rank, MPI_Request request) {

@@ -223,12 +223,27 @@ int register_data(const char* call, const char* name, MPI_Datarep_conversion_fun
 
 using namespace fgmpi;
 
-FGMPI_EXPORT(MPI_File_f2c);
-MPI_File PMPI_File_f2c(MPI_Fint file) {
+namespace {
+
+MPI_File file_of_number(int file) {
   return reinterpret_cast<MPI_File>(uintptr_t{static_cast<uint32_t>(file)});
 }
+int number_of_file(MPI_File file) { return static_cast<int>(reinterpret_cast<uintptr_t>(file)); }
+
+}  // namespace
+
+FGMPI_EXPORT(MPI_File_f2c);
+MPI_File PMPI_File_f2c(MPI_Fint file) { return file_of_number(file); }
 
 FGMPI_EXPORT(MPI_File_c2f);
-MPI_Fint PMPI_File_c2f(MPI_File file) {
-  return static_cast<MPI_Fint>(reinterpret_cast<uintptr_t>(file));
-}
+MPI_Fint PMPI_File_c2f(MPI_File file) { return number_of_file(file); }
+
+// MPI 5.0; mpi.h declares them from MPICH 5.0 on.
+extern "C" MPI_File PMPI_File_fromint(int file);
+extern "C" int PMPI_File_toint(MPI_File file);
+
+FGMPI_EXPORT(MPI_File_fromint);
+MPI_File PMPI_File_fromint(int file) { return file_of_number(file); }
+
+FGMPI_EXPORT(MPI_File_toint);
+int PMPI_File_toint(MPI_File file) { return number_of_file(file); }

@@ -57,6 +57,13 @@ int get_count(const char* call, const MPI_Status* status, MPI_Datatype type, MPI
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, int* count);
 int get_elements(const char* call, const MPI_Status* status, MPI_Datatype type, MPI_Count* count);
 int set_elements(const char* call, MPI_Status* status, MPI_Datatype datatype, int64_t count);
+/// Completion without collection: the requests stay as they are. All three may switch.
+int request_get_status_all(const char* call, int count, const MPI_Request* requests, int* flag,
+                           MPI_Status* statuses);
+int request_get_status_any(const char* call, int count, const MPI_Request* requests, int* index,
+                           int* flag, MPI_Status* status);
+int request_get_status_some(const char* call, int count, const MPI_Request* requests, int* outcount,
+                            int* indices, MPI_Status* statuses);
 /// MPI_Buffer_detach: may switch.
 int detach_buffer(const char* call, void* buffer, int* size);
 int detach_buffer(const char* call, void* buffer, MPI_Count* size);

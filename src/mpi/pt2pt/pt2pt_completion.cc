@@ -9,7 +9,7 @@
 #include "coll/coll.h"
 #include "pt2pt/message_decider.h"
 
-#include "mpi/pt2pt/pt2pt_args.h"
+#include "mpi/pt2pt/pt2pt_calls.h"
 #include "mpi/tools/events.h"
 #include "pt2pt/lost.h"
 #include "survivors/survivors.h"
@@ -296,6 +296,37 @@ int complete_some(const char* call, int count, MPI_Request* requests, int* outco
   return finish_some(call, requests, list, outcount, indices, statuses);
 }
 
+/// Whether all of the list are complete, after other ranks have run once if need be.
+bool test_all(Requests& list, const char* call) {
+  if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
+    poll_list(list);
+    return pt2pt::g_message_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false,
+                                              call, nullptr);
+  }
+  return test_list(list, false, call);
+}
+
+/// Fills the status of a complete request and leaves the request as it is. Returns the error code
+/// of a generalized request's query function; MPI_SUCCESS for all others.
+int report_complete(Request* r, MPI_Status* status) {
+  r->reported_complete = true;
+  const int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
+  if (code >= 0) return code;
+  set_status(status, r->outcome);
+  return MPI_SUCCESS;
+}
+
+/// report_complete() for the _all and _some forms, whose statuses have errors. The error of an
+/// operation is only in its status: the call that completes the request returns it, too (MPI-5.0
+/// section 3.7.6 names no error of these calls). Returns false when a query function has failed.
+bool report_in_list(const char* call, Request* r, MPI_Status* status) {
+  const int code = report_complete(r, status);
+  if (status != MPI_STATUS_IGNORE)
+    status->MPI_ERROR =
+        code != MPI_SUCCESS || r->outcome.error.ok() ? code : code_of(call, r->outcome.error);
+  return code == MPI_SUCCESS;
+}
+
 }  // namespace
 
 FGMPI_EXPORT(MPI_Wait);
@@ -351,13 +382,7 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   FGMPI_RETURN_IF(kCall, nullptr, find_requests(count, requests, &list));
-  if (__builtin_expect(pt2pt::decided_by_others(list.data(), list.size()), 0)) {
-    poll_list(list);
-    *flag = pt2pt::g_message_decider->complete(list.data(), list.size(), pt2pt::Wanted::kAll, false,
-                                               kCall, nullptr);
-  } else {
-    *flag = test_list(list, false, kCall);
-  }
+  *flag = test_all(list, kCall);
   return *flag ? finish_all(kCall, requests, list, statuses) : MPI_SUCCESS;
 }
 
@@ -406,10 +431,65 @@ int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) 
   }
   *flag = pt2pt::test(r, kCall);
   if (!*flag) return MPI_SUCCESS;
-  r->reported_complete = true;
-  int code = r->fill_status(status == MPI_STATUS_IGNORE ? nullptr : status);
-  if (code < 0) set_status(status, r->outcome);
-  return code > 0 ? fail_code(kCall, comm_of(r), code) : MPI_SUCCESS;
+  const int code = report_complete(r, status);
+  return code == MPI_SUCCESS ? MPI_SUCCESS : fail_code(kCall, comm_of(r), code);
+}
+
+int fgmpi::mpi::request_get_status_all(const char* call, int count, const MPI_Request* requests,
+                                       int* flag, MPI_Status* statuses) {
+  Requests list(count);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(flag, "flag"));
+  FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
+  *flag = test_all(list, call);
+  if (!*flag) return MPI_SUCCESS;
+  bool good = true;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (list[i])
+      good &= report_in_list(call, list[i], status_at(statuses, i));
+    else
+      set_empty_status(status_at(statuses, i));
+  }
+  return good ? MPI_SUCCESS : in_status(call, first_comm(list));
+}
+
+int fgmpi::mpi::request_get_status_any(const char* call, int count, const MPI_Request* requests,
+                                       int* index, int* flag, MPI_Status* status) {
+  Requests list(count);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(index, "index"));
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(flag, "flag"));
+  FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
+  *index = MPI_UNDEFINED;
+  *flag = 1;
+  if (list.none()) {
+    set_empty_status(status);
+    return MPI_SUCCESS;
+  }
+  *flag = find_complete<false>(list, pt2pt::Wanted::kOne, call);
+  if (!*flag) return MPI_SUCCESS;
+  const size_t i = first_complete(list);
+  *index = static_cast<int>(i);
+  const int code = report_complete(list[i], status);
+  return code == MPI_SUCCESS ? MPI_SUCCESS : fail_code(call, comm_of(list[i]), code);
+}
+
+int fgmpi::mpi::request_get_status_some(const char* call, int count, const MPI_Request* requests,
+                                        int* outcount, int* indices, MPI_Status* statuses) {
+  Requests list(count);
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(outcount, "outcount"));
+  FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
+  *outcount = MPI_UNDEFINED;
+  if (list.none()) return MPI_SUCCESS;
+  FGMPI_RETURN_IF(call, nullptr, check_pointer(indices, "array_of_indices"));
+  *outcount = 0;
+  if (!find_complete<false>(list, pt2pt::Wanted::kSome, call)) return MPI_SUCCESS;
+  bool good = true;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list[i] || !list[i]->complete()) continue;
+    const int n = (*outcount)++;
+    indices[n] = static_cast<int>(i);
+    good &= report_in_list(call, list[i], status_at(statuses, static_cast<size_t>(n)));
+  }
+  return good ? MPI_SUCCESS : in_status(call, first_comm(list));
 }
 
 namespace {

@@ -143,6 +143,21 @@ Status status_set_cancelled(MPI_Status* status, int flag) {
   return {};
 }
 
+Status status_set_error(MPI_Status* status, int error) {
+  status->MPI_ERROR = error;
+  return {};
+}
+
+Status status_set_source(MPI_Status* status, int source) {
+  status->MPI_SOURCE = source;
+  return {};
+}
+
+Status status_set_tag(MPI_Status* status, int tag) {
+  status->MPI_TAG = tag;
+  return {};
+}
+
 Status buffer_attach(void* buffer, MPI_Count size) {
   return pt2pt::attach_buffer(&comm::rank_state()->bsend, buffer, size);
 }

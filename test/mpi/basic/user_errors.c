@@ -1,10 +1,11 @@
 /* Error classes, codes and strings that programs add are numbered by rank: what a rank gets depends
  * on what it has added, not on its neighbours in the process. */
+#include <fgmpi.h>
 #include <string.h>
 
 #include "mpitest.h"
 
-/* MPICH's mpi.h has these in version 4.0 only. */
+/* MPICH's mpi.h has these in version 4.0 only; MPI_Remove_error_class and its like are MPI 4.1's. */
 int MPIX_Delete_error_class(int errorclass);
 int MPIX_Delete_error_code(int errorcode);
 int MPIX_Delete_error_string(int errorcode);
@@ -119,8 +120,11 @@ int main(int argc, char** argv) {
     OK(MPI_Add_error_string(its_code, "again"));
     expect_class(its_code, again);
     for (int k = 1; k < mine; ++k) CHECK(again != classes[k] && its_code != codes[k]);
-    OK(MPIX_Delete_error_code(its_code));
-    OK(MPIX_Delete_error_class(again));
+    OK(MPI_Remove_error_string(its_code));
+    expect_text(its_code, "");
+    CHECK(MPI_Remove_error_class(again) != MPI_SUCCESS);
+    OK(MPI_Remove_error_code(its_code));
+    OK(MPI_Remove_error_class(again));
   }
   return finish();
 }

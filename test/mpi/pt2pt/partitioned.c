@@ -1,5 +1,7 @@
 /* Partitioned communication with equal and different partitionings, several rounds, and PROC_NULL.
  */
+#include <fgmpi.h>
+
 #include "mpitest.h"
 
 enum { kTotal = 240 };
@@ -96,9 +98,9 @@ static void uneven(int sender_parts, int receiver_parts, int triples) {
 static void empty_partitions(int sender_parts, int receiver_parts, int receiver_count) {
   MPI_Request s, r;
   int in[64] = {0}, out[1] = {0}, flag;
-  OK(MPI_Psend_init(out, sender_parts, 0, MPI_INT, next, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &s));
-  OK(MPI_Precv_init(in, receiver_parts, receiver_count, MPI_INT, prev, 5, MPI_COMM_WORLD,
-                    MPI_INFO_NULL, &r));
+  OK(MPI_Psend_init_c(out, sender_parts, 0, MPI_INT, next, 5, MPI_COMM_WORLD, MPI_INFO_NULL, &s));
+  OK(MPI_Precv_init_c(in, receiver_parts, receiver_count, MPI_INT, prev, 5, MPI_COMM_WORLD,
+                      MPI_INFO_NULL, &r));
   for (int round = 0; round < 2; round++) {
     OK(MPI_Start(&r));
     OK(MPI_Start(&s));
