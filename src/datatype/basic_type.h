@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/processor.h"
+#include "host/handle_bits.h"
 
 // Types that only the mpi.h of MPICH 5.0 has, with its handles, which earlier versions use for no
 // type: programs that were compiled with it run with a library that was built with any version.
@@ -76,6 +77,19 @@ MPI_Datatype type_of_precision(int combiner, int64_t bytes);
 inline constexpr uint32_t kPairTypes = 5;
 inline uint32_t pair_index(MPI_Datatype handle) {
   return static_cast<uint32_t>(handle) - static_cast<uint32_t>(MPI_FLOAT_INT);
+}
+
+/// The combiner of pairs without a name (value_index.h). mpi.h has it from MPICH 4.2 on.
+inline constexpr int kCombinerValueIndex = 20;
+
+inline constexpr uint32_t kValueIndexHandles = 1 << 16;
+inline constexpr uint32_t kFirstValueIndex =
+    host::handle_base(host::HandleKind::kDirect, host::HandleObject::kDatatype) +
+    host::kHandleIndexMask + 1 - kValueIndexHandles;
+
+/// Whether a handle is in the range of pairs without a name.
+inline bool is_value_index(MPI_Datatype handle) {
+  return static_cast<uint32_t>(handle) - kFirstValueIndex < kValueIndexHandles;
 }
 
 }  // namespace fgmpi::datatype

@@ -61,11 +61,11 @@ class Type {
   /// True if pack_short() and its like copy data of at most kMostShortBytes bytes.
   bool has_short_rows() const { return derived_ && derived_->short_rows.shape != ShortRows::kNone; }
   bool basic() const { return !derived_; }
-  /// The object of a derived type, a pair of kPairTypes included; nullptr for a basic type.
+  /// The object of a derived type, a pair included unless it is of two equal types; nullptr for a basic type.
   DerivedType* derived() const { return derived_; }
   /// The handle of a predefined type, a pair included; MPI_DATATYPE_NULL for others.
   MPI_Datatype predefined() const {
-    return !derived_ ? handle_ : is_pair() ? derived_->values : MPI_DATATYPE_NULL;
+    return !derived_ ? handle_ : derived_->is_pair() ? derived_->values : MPI_DATATYPE_NULL;
   }
   /// The positions of the bytes. It lives as long as somebody holds the type.
   const TypeTree& tree() const;
@@ -77,8 +77,6 @@ class Type {
   }
 
  private:
-  bool is_pair() const { return derived_->contents.combiner == MPI_COMBINER_NAMED; }
-
   MPI_Datatype handle_;
   DerivedType* derived_ = nullptr;
   int64_t size_;

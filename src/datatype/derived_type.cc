@@ -10,6 +10,7 @@
 #include "datatype/basic_type.h"
 #include "datatype/datatype.h"
 #include "datatype/elements.h"
+#include "datatype/value_index.h"
 
 namespace fgmpi::datatype {
 namespace {
@@ -24,17 +25,6 @@ TypesByHash& types() {
 uint64_t mixed(uint64_t hash, uint64_t with) {
   hash = (hash ^ with) * 0x9e3779b97f4a7c15u;
   return hash ^ hash >> 32;
-}
-
-/// Fills what follows from the bounds and the tree.
-void complete_copies(DerivedType* type) {
-  const auto few_bits = [](int64_t n) { return n == static_cast<int32_t>(n); };
-  type->is_small = few_bits(type->tree.size) && few_bits(type->tree.extent) &&
-                   few_bits(type->bounds.lb()) && few_bits(type->tree.low()) &&
-                   few_bits(type->tree.high());
-  type->contiguous = type->tree.contiguous();
-  type->begins_at_0 = type->tree.low() == 0;
-  type->short_rows = make_short_rows(type->tree);
 }
 
 template <class V>
@@ -80,6 +70,16 @@ Status complete(DerivedType* type) {
 }
 
 }  // namespace
+
+void complete_copies(DerivedType* type) {
+  const auto few_bits = [](int64_t n) { return n == static_cast<int32_t>(n); };
+  type->is_small = few_bits(type->tree.size) && few_bits(type->tree.extent) &&
+                   few_bits(type->bounds.lb()) && few_bits(type->tree.low()) &&
+                   few_bits(type->tree.high());
+  type->contiguous = type->tree.contiguous();
+  type->begins_at_0 = type->tree.low() == 0;
+  type->short_rows = make_short_rows(type->tree);
+}
 
 uint64_t TypeContents::hash() const {
   uint64_t hash = mixed(static_cast<uint64_t>(combiner), integers.hash());
@@ -152,9 +152,11 @@ int64_t DerivedType::times(size_t i) const {
   return contents.combiner == MPI_COMBINER_STRUCT ? contents.count(1 + i) : size() / one;
 }
 
-bool DerivedType::permanent() const {
-  return contents.combiner == MPI_COMBINER_NAMED || is_of_precision(contents.combiner);
+bool DerivedType::is_pair() const {
+  return contents.combiner == MPI_COMBINER_NAMED || contents.combiner == kCombinerValueIndex;
 }
+
+bool DerivedType::permanent() const { return is_pair() || is_of_precision(contents.combiner); }
 
 size_t DerivedType::memory() const {
   return sizeof *this + tree.memory() - sizeof tree + contents.integers.heap_bytes() +
@@ -169,7 +171,7 @@ bool DerivedType::validate(std::string* reason) const {
     return false;
   };
   if (references == 0) return wrong("the number of references");
-  if (contents.combiner == MPI_COMBINER_NAMED) return true;
+  if (is_pair()) return true;
   if (hash != contents.hash()) return wrong("the hash");
   TypeBounds expected = bounds;
   if (!is_of_precision(contents.combiner) && !bounds_of(contents, &expected).ok())

@@ -86,6 +86,8 @@ struct DerivedType {
   int64_t size() const { return tree.size; }
   /// How often an element has contents.types[i]: 0 where that type has no bytes.
   int64_t times(size_t i) const;
+  /// True for pairs with and without a name, whose handles do not come from type_handles.h.
+  bool is_pair() const;
   /// True for types that programs cannot free: pairs, and those of MPI_Type_create_f90_*.
   bool permanent() const;
   size_t memory() const;
@@ -106,6 +108,9 @@ inline void release(DerivedType* type) {
 
 /// The object of one of the kPairTypes. REQUIRES: pair_index(handle) < kPairTypes.
 DerivedType* pair_type(MPI_Datatype handle);
+
+/// Fills what follows from a type's bounds and tree.
+void complete_copies(DerivedType* type);
 
 /// How many objects there are beside the pairs, and their bytes.
 size_t count_derived_types();

@@ -3,6 +3,7 @@
 #include "datatype/elements.h"
 
 #include "datatype/basic_type.h"
+#include "datatype/value_index.h"
 
 namespace fgmpi::datatype {
 namespace {
@@ -15,6 +16,7 @@ struct ElementContent {
 /// The bytes of the value of a pair, whose value and index are elements by themselves. 0 for all
 /// other predefined types.
 int64_t value_bytes(MPI_Datatype type) {
+  if (is_value_index(type)) return basic_size(value_of_pair(type));
   const BasicType* basic = basic_type(type);
   Type pair;
   if (!basic || basic->kind != BasicKind::kPair || !Type::of(type, &pair).ok()) return 0;

@@ -8,6 +8,7 @@
 #include "datatype/basic_type.h"
 #include "datatype/op_kernels.h"
 #include "datatype/user_op.h"
+#include "datatype/value_index.h"
 #include "host/handle_bits.h"
 
 namespace fgmpi::datatype {
@@ -61,6 +62,11 @@ constexpr const Reducer* kPairRows[kPairTypes] = {pair_row<float>(), pair_row<do
 /// The loop of an operation; nullptr when the operation is not defined on the predefined type, or
 /// the type is not predefined.
 Reducer reducer(int operation, MPI_Datatype type, OperationUse use) {
+  if (is_value_index(type)) {
+    const int maximum = static_cast<int>(MPI_MAXLOC - kOpBase);
+    if (operation != maximum && operation != maximum - 1) return nullptr;
+    return value_index_reducer(type, operation == maximum);
+  }
   if (pair_index(type) < kPairTypes) return kPairRows[pair_index(type)][operation];
   const Reducer* row = is_basic(type) ? kRows[static_cast<int>(use)][type & 0xff] : nullptr;
   return row ? row[operation] : nullptr;

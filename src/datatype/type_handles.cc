@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "datatype/value_index.h"
+
 namespace fgmpi::datatype {
 namespace detail {
 TypeHandleTable g_handles;
@@ -21,7 +23,8 @@ constexpr int kNextShift = 2;
 static_assert(alignof(DerivedType) >= 4);
 
 /// Handles of both kinds, MPICH's direct and indirect ones, have an index of 26 bits.
-constexpr uint32_t kOfEachKind = host::kHandleIndexMask + 1, kMostDirect = kOfEachKind - kPairTypes;
+constexpr uint32_t kOfEachKind = host::kHandleIndexMask + 1,
+                   kMostDirect = kOfEachKind - kPairTypes - kValueIndexHandles;
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint32_t kIndirect =
     host::handle_base(host::HandleKind::kIndirect, host::HandleObject::kDatatype);
@@ -47,6 +50,7 @@ uint32_t slot_of(MPI_Datatype handle) {
 /// Finds pairs, and types whose handles are indirect.
 FoundType detail::find_other(MPI_Datatype handle) {
   if (pair_index(handle) < kPairTypes) return {pair_type(handle), true};
+  if (is_value_index(handle)) return {value_index_type(handle), true};
   const uint32_t at = slot_of(handle);
   if (at == kNone || g_handles.slot(at) & kFree) return {};
   const Slot slot = g_handles.slot(at);

@@ -10,6 +10,7 @@
 #include "base/count_words.h"
 #include "datatype/basic_type.h"
 #include "datatype/datatype.h"
+#include "datatype/value_index.h"
 
 namespace fgmpi::file::external32 {
 namespace {
@@ -35,6 +36,10 @@ constexpr External32Field kWide{FieldConversion::kUnsigned, sizeof(wchar_t), 2};
 constexpr External32Field kLongDouble{FieldConversion::kQuad, sizeof(long double), 16};
 
 External32Layout layout_of(MPI_Datatype type) {
+  if (datatype::is_value_index(type))
+    return {{layout_of(datatype::value_of_pair(type)).parts[0],
+             layout_of(datatype::index_of_pair(type)).parts[0]},
+            2};
   const External32Field integer = swapped(sizeof(int));
   switch (type) {
     case MPI_LONG:

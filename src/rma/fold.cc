@@ -9,6 +9,7 @@
 #include "base/processor.h"
 #include "datatype/basic_type.h"
 #include "datatype/op.h"
+#include "datatype/value_index.h"
 
 namespace fgmpi::rma {
 namespace {
@@ -246,8 +247,11 @@ Status make_folding(MPI_Op op, MPI_Datatype element, bool fetching, Folding* out
   out->size = out->head = out->type.size();
   out->stride = out->type.extent();
   if (out->has_gap()) {
-    out->head = out->size - static_cast<int64_t>(sizeof(int));
-    out->index_at = out->type.true_extent() - static_cast<int64_t>(sizeof(int));
+    const int64_t index = datatype::is_value_index(element)
+                              ? datatype::basic_size(datatype::index_of_pair(element))
+                              : static_cast<int64_t>(sizeof(int));
+    out->head = out->size - index;
+    out->index_at = out->type.true_extent() - index;
   }
   return {};
 }

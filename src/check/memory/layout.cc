@@ -212,7 +212,8 @@ struct TypeArguments {
     int combiner = MPI_COMBINER_NAMED;
     g_next.MPI_Type_get_envelope_c(type, &a, &b, &c, &d, &combiner);
     return combiner == MPI_COMBINER_F90_INTEGER || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_NAMED;
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == datatype::kCombinerValueIndex ||
+           combiner == MPI_COMBINER_NAMED;
   }
 };
 
@@ -304,21 +305,23 @@ TypeLayout build(MPI_Datatype type) {
   MPI_Count size = 0;
   g_next.MPI_Type_size_x(type, &size);
   l.size = size;
+  const auto of_pair = [&l](MPI_Datatype value, MPI_Datatype index) {
+    TypeLayout first, second;
+    of_basic(value, &first);
+    of_basic(index, &second);
+    l.signature = joined(first.signature, second.signature);
+    l.sequence = {first.sequence[0], second.sequence[0]};
+    append_block(&l, 0, l.high);
+    return l;
+  };
   for (const PairType& pair : kPairs)
-    if (pair.type == type) {
-      TypeLayout first, second;
-      of_basic(pair.first, &first);
-      of_basic(pair.second, &second);
-      l.signature = joined(first.signature, second.signature);
-      l.sequence = {first.sequence[0], second.sequence[0]};
-      append_block(&l, 0, l.high);
-      return l;
-    }
+    if (pair.type == type) return of_pair(pair.first, pair.second);
   TypeArguments c;
   if (!c.read(type) || c.combiner == MPI_COMBINER_NAMED) {
     l.signature.known = l.exact = false;
     return l;
   }
+  if (c.combiner == datatype::kCombinerValueIndex) return of_pair(c.types[0], c.types[1]);
   std::vector<TypeLayout> parts;
   for (MPI_Datatype t : c.types) parts.push_back(build(t));
   if (parts.empty())

@@ -60,7 +60,8 @@ struct TypeLayout {
 /// program's types.
 inline bool is_predefined(int handle) {
   return host::handle_kind(handle) == host::HandleKind::kBuiltin ||
-         datatype::pair_index(handle) < datatype::kPairTypes || handle == MPI_DATATYPE_NULL;
+         datatype::pair_index(handle) < datatype::kPairTypes || datatype::is_value_index(handle) ||
+         handle == MPI_DATATYPE_NULL;
 }
 
 /// The layout of a type that the calling rank can use; null where the handle is no type. Valid

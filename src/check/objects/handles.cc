@@ -161,7 +161,8 @@ int64_t written_into(const CheckedCall& call, const Parameter& array) {
 /// Does MPI return an existing object, which the program must not free?
 bool gives_predefined(const CallInfo& info) {
   return !std::strncmp(info.name, "MPI_Type_create_f90_", 20) ||
-         !std::strcmp(info.name, "MPI_Type_match_size");
+         !std::strcmp(info.name, "MPI_Type_match_size") ||
+         !std::strcmp(info.name, "MPI_Type_get_value_index");
 }
 
 }  // namespace

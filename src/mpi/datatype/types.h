@@ -15,6 +15,7 @@
 #include "datatype/datatype.h"
 #include "datatype/type_handles.h"
 #include "datatype/user_op.h"
+#include "datatype/value_index.h"
 #include "host/internal.h"
 #include "mpi/datatype/pack_external.h"
 
