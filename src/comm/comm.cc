@@ -297,6 +297,8 @@ void finalize_rank(RankState* rank) {
     comm->freed = true;
     comm->release();
   }
+  delete rank->buffers;
+  rank->buffers = nullptr;
 }
 
 SharedComm* find_shared(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
@@ -332,7 +334,10 @@ Status enter(SharedComm* shared, int32_t rank, const Comm* parent, Comm** out) {
   }
   comm->shared = shared;
   comm->rank = rank;
-  if (parent) comm->errhandler = parent->errhandler;
+  if (parent) {
+    comm->errhandler = parent->errhandler;
+    comm->session = parent->session;
+  }
   retain_errhandler(comm->errhandler);
   *out = comm;
   return status;

@@ -29,6 +29,10 @@
 #include "host/handle_bits.h"
 #include "proclet-sched/sched.h"
 
+namespace fgmpi::pt2pt {
+struct RankBuffers;
+}
+
 namespace fgmpi::comm {
 
 /// The planes of a context id separate kinds of traffic that must never match each other.
@@ -116,7 +120,9 @@ struct Comm : RefCount {
   /// (meeting.h).
   uint32_t sequence = 0;
   std::unique_ptr<Extras> extras;
-  bool freed = false;  ///< the user freed the handle
+  uint32_t freed : 1 = 0;  ///< the user freed the handle
+  /// The number of the session that the communicator's group is from; 0: of none, but of MPI_Init.
+  uint32_t session : 31 = 0;
   uint32_t nonblocking_sequence = 1;
 
   Comm();
@@ -152,7 +158,8 @@ struct RankState {
   uint32_t lbi_next = 0;  ///< next never-used LBI of this rank as a leader
   int thread_level = MPI_THREAD_SINGLE;
   bool self_answers = false;  ///< the program gave MPI_COMM_SELF an error handler
-  void* bsend = nullptr;      ///< attached buffer (src/pt2pt)
+  /// Attached buffers of buffered sends, from the first one on.
+  pt2pt::RankBuffers* buffers = nullptr;
 };
 static_assert(sizeof(RankState) <= 144, "memory budget: part of a parked rank's 512 bytes");
 

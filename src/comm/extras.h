@@ -1,5 +1,5 @@
-// Extras: what a member rarely sets on a communicator: name, attributes, info hints, its own
-// neighbours in a distributed graph. Extras are allocated on first use, so an ordinary communicator
+// Extras: what a member rarely sets on a communicator: name, attributes, info hints, a buffer of
+// buffered sends, its own neighbours in a distributed graph. Extras are allocated on first use, so an ordinary communicator
 // pays one null pointer. Thread rule: one thread.
 #pragma once
 
@@ -12,6 +12,7 @@
 
 #include "comm/comm.h"
 #include "comm/debug_names.h"
+#include "pt2pt/pt2pt.h"
 
 namespace fgmpi::comm {
 
@@ -45,6 +46,7 @@ struct Extras {
   Attributes attributes;
   std::vector<std::pair<std::string, std::string>> info;  ///< hints as the user set them
   std::unique_ptr<Neighbors> neighbors;
+  pt2pt::BufferPlace buffer;
   std::unique_ptr<KeptWithComm> opened;  ///< opened groups (mpi/coll/opened.h)
 };
 

@@ -28,7 +28,7 @@ Group* find_group(MPI_Group handle) {
   return index < 0 ? nullptr : g_groups.get(static_cast<uint32_t>(index));
 }
 
-Status make_group(RankMap map, MPI_Group* out) {
+Status make_group(RankMap map, MPI_Group* out, uint32_t session) {
   if (map.size() == 0) {
     *out = MPI_GROUP_EMPTY;
     return {};
@@ -38,7 +38,9 @@ Status make_group(RankMap map, MPI_Group* out) {
     return error(MPI_ERR_OTHER, "this process has %u groups in use, the most that are allowed",
                  g_groups.live());
   for_each_other_group(map, [](uint32_t pgid) { g_process_groups.retain(pgid); });
-  g_groups.get(static_cast<uint32_t>(index))->map = std::move(map);
+  Group* group = g_groups.get(static_cast<uint32_t>(index));
+  group->map = std::move(map);
+  group->session = session;
   *out = static_cast<MPI_Group>(kGroupBase | static_cast<uint32_t>(index));
   return {};
 }

@@ -17,12 +17,13 @@ struct Group {
   RankMap map;
   int32_t rank = kUnknown;  ///< group_rank() of the proclet that made it
   static constexpr int32_t kUnknown = -0x7fffffff;
+  uint32_t session = 0;  ///< as Comm::session
 };
 
 /// The group behind a handle, or nullptr. MPI_GROUP_EMPTY is a group.
 Group* find_group(MPI_Group handle);
 /// Makes a handle for this map, owned by the running rank.
-Status make_group(RankMap map, MPI_Group* out);
+Status make_group(RankMap map, MPI_Group* out, uint32_t session = 0);
 void free_group(MPI_Group handle);
 /// The rank of the running proclet in the group, or MPI_UNDEFINED.
 int32_t group_rank(Group* group);

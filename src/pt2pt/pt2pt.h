@@ -258,17 +258,52 @@ struct Exchange {
 Status sendrecv(Exchange& exchange, const char* call, Outcome* outcome);
 Status isendrecv(Exchange& exchange, const char* call, RefCount* comm_ref, Request** out);
 
-// ---- Buffered sends: each rank has one attached buffer; *slot is its state (RankState::bsend). --
-Status attach_buffer(void** slot, void* address, int64_t bytes);
+// ---- Buffered sends -----------------------------------------------------------------------------
+class AttachedBuffer;
+
+/// Where a buffer can be attached: to a rank, a communicator or a session. A buffer with messages
+/// outlives its place until they are sent.
+struct BufferPlace {
+  AttachedBuffer* attached = nullptr;
+
+  BufferPlace() = default;
+  BufferPlace(BufferPlace&& other) noexcept;  ///< REQUIRES: no buffer is attached to the other one
+  ~BufferPlace();
+};
+
+/// The buffers of a rank: its own, and a list of all that are attached to its communicators and
+/// sessions or have messages.
+struct RankBuffers {
+  AttachedBuffer* first = nullptr;
+  BufferPlace own;
+
+  RankBuffers() = default;
+  RankBuffers(const RankBuffers&) = delete;
+  ~RankBuffers();
+};
+
+/// The address of a buffer that MPI provides: MPI_BUFFER_AUTOMATIC of MPICH's mpi.h, from 4.2 on.
+inline void* const kBufferAutomatic = reinterpret_cast<void*>(intptr_t{-2});
+
+Status attach_buffer(RankBuffers* rank, BufferPlace* place, void* address, int64_t bytes);
 /// Waits until all messages in the buffer have left it. May switch. Sets nullptr and 0 when none
-/// is attached.
-Status detach_buffer(void** slot, void** address, int64_t* bytes, const char* call);
-/// Never switches. MPI_ERR_BUFFER when there is no room in the attached buffer.
-Status bsend(void* slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
-             uint64_t ctx);
-/// Reads *slot at each start, since the attached buffer may have changed.
-Status bsend_init(void** slot, const Buffer& buffer, Peer to, int32_t source_rank, int32_t tag,
-                  uint64_t ctx, const char* call, RefCount* comm_ref, Request** out);
+/// is attached, and 0 bytes for kBufferAutomatic.
+Status detach_buffer(BufferPlace* place, void** address, int64_t* bytes, const char* call);
+/// Waits until the messages have left the buffer that are in it now. May switch. Does nothing where
+/// no buffer is attached.
+Status flush_buffer(BufferPlace* place, const char* call);
+/// A request that completes when the messages have left the buffer that are in it now.
+Request* iflush_buffer(AttachedBuffer* attached, const char* call, RefCount* comm_ref);
+/// Waits until no buffer of the rank has messages. May switch.
+void flush_all_buffers(RankBuffers* rank, const char* call);
+/// Never switches. MPI_ERR_BUFFER when there is no buffer (nullptr), or no room in it.
+Status bsend(AttachedBuffer* attached, const Buffer& buffer, Peer to, int32_t source_rank,
+             int32_t tag, uint64_t ctx);
+/// The buffer for buffered sends on a communicator; nullptr where none is attached.
+using BufferFinder = AttachedBuffer* (*)(const RefCount* comm_ref);
+/// Calls `find` at each start, since another buffer may have been attached.
+Status bsend_init(BufferFinder find, const Buffer& buffer, Peer to, int32_t source_rank,
+                  int32_t tag, uint64_t ctx, const char* call, RefCount* comm_ref, Request** out);
 
 // ---- Partitioned (MPI-4.0 chapter 4) ------------------------------------------------------------
 // `partition` describes one partition; partition i lies i * count * extent further. `ctx` is on the

@@ -114,7 +114,7 @@ Status comm_compare(comm::Comm* comm1, comm::Comm* comm2, int* result) {
 
 Status comm_group(comm::Comm* comm, MPI_Group* group) {
   load_group_map(comm);
-  FGMPI_TRY(comm::make_group(comm->shared->map, group));
+  FGMPI_TRY(comm::make_group(comm->shared->map, group, comm->session));
   if (comm::Group* g = comm::find_group(*group)) g->rank = comm->rank;
   return {};
 }
@@ -127,7 +127,7 @@ Status comm_remote_size(comm::Comm* comm, int* size) {
 
 Status comm_remote_group(comm::Comm* comm, MPI_Group* group) {
   FGMPI_TRY(check_inter(comm));
-  return comm::make_group(*comm->shared->remote, group);
+  return comm::make_group(*comm->shared->remote, group, comm->session);
 }
 
 Status comm_create(comm::Comm* comm, comm::Group* group, comm::Comm** newcomm) {

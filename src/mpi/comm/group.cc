@@ -10,12 +10,12 @@ std::span<const int32_t> ranks_of(const int ranks[], int n) {
   return {ranks, static_cast<size_t>(n)};
 }
 
-/// make(&map) fills the map of the new group.
+/// make(&map) fills the map of the new group, which is made from members of another one.
 template <class Make>
-Status new_group(MPI_Group* out, Make&& make) {
+Status new_group(const comm::Group* from, MPI_Group* out, Make&& make) {
   RankMap map;
   FGMPI_TRY(make(&map));
-  return comm::make_group(std::move(map), out);
+  return comm::make_group(std::move(map), out, from->session);
 }
 
 }  // namespace
@@ -26,22 +26,24 @@ Status group_translate_ranks(comm::Group* group1, int n, const int ranks1[], com
 }
 
 Status group_incl(comm::Group* group, int n, const int ranks[], MPI_Group* newgroup) {
-  return new_group(
-      newgroup, [&](RankMap* out) { return comm::include(group->map, ranks_of(ranks, n), out); });
+  return new_group(group, newgroup, [&](RankMap* out) {
+    return comm::include(group->map, ranks_of(ranks, n), out);
+  });
 }
 
 Status group_excl(comm::Group* group, int n, const int ranks[], MPI_Group* newgroup) {
-  return new_group(
-      newgroup, [&](RankMap* out) { return comm::exclude(group->map, ranks_of(ranks, n), out); });
+  return new_group(group, newgroup, [&](RankMap* out) {
+    return comm::exclude(group->map, ranks_of(ranks, n), out);
+  });
 }
 
 Status group_range_incl(comm::Group* group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return new_group(newgroup,
+  return new_group(group, newgroup,
                    [&](RankMap* out) { return comm::range_include(group->map, ranges, n, out); });
 }
 
 Status group_range_excl(comm::Group* group, int n, int ranges[][3], MPI_Group* newgroup) {
-  return new_group(newgroup,
+  return new_group(group, newgroup,
                    [&](RankMap* out) { return comm::range_exclude(group->map, ranges, n, out); });
 }
 

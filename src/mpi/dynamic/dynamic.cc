@@ -80,7 +80,9 @@ Status comm_join(int fd, comm::Comm** intercomm) {
 /// have been received.
 int disconnect(const char* call, comm::Comm* comm) {
   if (comm->handle != MPI_COMM_WORLD && comm->handle != MPI_COMM_SELF) {
-    Status status = coll::barrier(comm, call);
+    // Messages in the communicator's own buffer are sent first (MPI-4.0 section 11.10.4).
+    Status status = comm->extras ? pt2pt::flush_buffer(&comm->extras->buffer, call) : Status();
+    if (status.ok()) status = coll::barrier(comm, call);
     if (!status.ok()) return code_of(call, status);
   }
   return release_comm(call, comm);

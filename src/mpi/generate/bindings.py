@@ -64,7 +64,7 @@ INCLUDES = {
     "coll": ["mpi/coll/coll_args.h"],
     "comm": ["comm/create.h", "survivors/survivors.h"],
     "dynamic": ["mpi/dynamic/dynamic.h"],
-    "pt2pt": ["mpi/pt2pt/pt2pt_calls.h"],
+    "pt2pt": ["mpi/life/session.h", "mpi/pt2pt/attached_buffers.h", "mpi/pt2pt/pt2pt_calls.h"],
     "attr": ["mpi/life/session.h", "mpi/rma/win.h"],
     "datatype": ["mpi/datatype/types.h"],
     "file": ["mpi/file/file.h"],

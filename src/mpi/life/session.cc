@@ -75,15 +75,16 @@ Status check_leader(const comm::Group* g, int rank, const char* argument) {
   return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, g->map.size() - 1);
 }
 
-/// The common end of the two creations from groups. `made` is null where a group was empty
-/// (sections 7.4.2 and 7.6.2).
-int return_comm_of_group(const char* call, const Status& status, comm::Comm* made,
-                         MPI_Errhandler errhandler, MPI_Comm* newcomm) {
+/// The common end of the two creations from groups, of which `local` is the caller's. `made` is null
+/// where a group was empty (sections 7.4.2 and 7.6.2).
+int return_comm_of_group(const char* call, const Status& status, const comm::Group* local,
+                         comm::Comm* made, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;
   if (!status.ok()) return answer(errhandler, newcomm, call, status);
   if (!made) return MPI_SUCCESS;
   comm::retain_errhandler(errhandler);
   made->errhandler = errhandler;
+  made->session = local->session;
   *newcomm = made->handle;
   events::raise_comm_created(made);
   return MPI_SUCCESS;
@@ -95,6 +96,11 @@ Session* find_session(MPI_Session handle) {
   const bool is_session = (static_cast<uint32_t>(handle) & host::kHandleTypeMask) == kSessionBase;
   const Guard guard(g_sessions_mutex);
   return is_session ? g_sessions.get(host::handle_index(handle)) : nullptr;
+}
+
+Session* session_of_number(uint32_t number) {
+  const Guard guard(g_sessions_mutex);
+  return g_sessions.get(number - 1);
 }
 
 int bad_session(const char* call, MPI_Session handle) {
@@ -109,6 +115,10 @@ int fail(const char* call, Session* session, const Status& status) {
 }
 
 Status session_finalize(Session* session) {
+  // The messages in the session's buffer are sent first; the program gets the buffer back.
+  void* address;
+  int64_t bytes;
+  FGMPI_TRY(pt2pt::detach_buffer(&session->buffer, &address, &bytes, "MPI_Session_finalize"));
   comm::release_errhandler(session->errhandler);
   const Guard guard(g_sessions_mutex);
   g_sessions.destroy(host::handle_index(session->handle));
@@ -143,10 +153,10 @@ Status session_get_pset_info(Session*, const char* pset_name, MPI_Info* info) {
   return comm::create_info({{"mpi_size", std::to_string(map.size())}}, info);
 }
 
-Status group_from_session_pset(Session*, const char* pset_name, MPI_Group* newgroup) {
+Status group_from_session_pset(Session* session, const char* pset_name, MPI_Group* newgroup) {
   RankMap map;
   FGMPI_TRY(set_of(pset_name, &map));
-  return comm::make_group(std::move(map), newgroup);
+  return comm::make_group(std::move(map), newgroup, session->number());
 }
 
 Status session_set_errhandler(Session* session, MPI_Errhandler errhandler) {
@@ -218,7 +228,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
   if (status.ok() && g->map.size() > 0)
     status = comm::create_from_group(g->map, hash_text(stringtag), &made);
   if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
-  return mpi::return_comm_of_group(kCall, status, made, errhandler, newcomm);
+  return mpi::return_comm_of_group(kCall, status, g, made, errhandler, newcomm);
 }
 
 FGMPI_EXPORT(MPI_Intercomm_create_from_groups);
@@ -248,5 +258,5 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
   if (status.ok() && !empty)
     status = comm::intercomm_from_groups(local->map, remote->map, hash_text(stringtag), &made);
   if (made && !hints.empty()) mpi::apply_hints(made, std::move(hints));
-  return mpi::return_comm_of_group(kCall, status, made, errhandler, newintercomm);
+  return mpi::return_comm_of_group(kCall, status, local, made, errhandler, newintercomm);
 }

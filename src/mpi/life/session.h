@@ -7,7 +7,9 @@
 #include <mpi.h>
 
 #include "comm/hints.h"
+#include "host/handle_bits.h"
 #include "mpi/errors/errors.h"
+#include "pt2pt/pt2pt.h"
 
 namespace fgmpi::mpi {
 
@@ -15,8 +17,13 @@ struct Session {
   MPI_Session handle = MPI_SESSION_NULL;
   MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;
   comm::Hints hints;
+  pt2pt::BufferPlace buffer;
+  /// The session's number in its communicators and groups; none has 0.
+  uint32_t number() const { return host::handle_index(handle) + 1; }
 };
 
+/// The session of a number, or nullptr.
+Session* session_of_number(uint32_t number);
 /// The session behind a handle, or nullptr.
 Session* find_session(MPI_Session handle);
 /// The result of a call with a handle that is not a session's.

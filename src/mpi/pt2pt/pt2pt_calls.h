@@ -64,9 +64,6 @@ int request_get_status_any(const char* call, int count, const MPI_Request* reque
                            int* flag, MPI_Status* status);
 int request_get_status_some(const char* call, int count, const MPI_Request* requests, int* outcount,
                             int* indices, MPI_Status* statuses);
-/// MPI_Buffer_detach: may switch.
-int detach_buffer(const char* call, void* buffer, int* size);
-int detach_buffer(const char* call, void* buffer, MPI_Count* size);
 
 /// The communicator of MPI_COMM_WORLD's handle or of one in the first table; nullptr for other
 /// handles, and for callers that are outside of the library.

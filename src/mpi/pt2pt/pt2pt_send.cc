@@ -1,5 +1,6 @@
 // Sends of MPI-4.0 sections 3.4, 3.7 and 3.9, beside the fast paths of pt2pt_calls.h.
 
+#include "mpi/pt2pt/attached_buffers.h"
 #include "mpi/pt2pt/pt2pt_calls.h"
 #include "mpi/tools/events.h"
 #include "survivors/survivors.h"
@@ -70,9 +71,8 @@ int send_checked(const char* call, SendMode mode, const void* buf, int64_t count
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
   if (mode == SendMode::kBuffered)
-    return done(
-        call, c,
-        pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+    return done(call, c,
+                pt2pt::bsend(buffer_for(c), buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
   return done(call, c, pt2pt::send(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call));
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
@@ -127,9 +127,8 @@ int isend_checked(const char* call, SendMode mode, const void* buf, int64_t coun
   Request* made = pt2pt::sent_request();
   if (dest == MPI_PROC_NULL) {
   } else if (mode == SendMode::kBuffered) {
-    FGMPI_RETURN_IF(
-        call, c,
-        pt2pt::bsend(comm::rank_state()->bsend, buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
+    FGMPI_RETURN_IF(call, c,
+                    pt2pt::bsend(buffer_for(c), buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
   } else {
     FGMPI_RETURN_IF(
         call, c,
@@ -155,8 +154,8 @@ int send_init(const char* call, SendMode mode, const void* buf, int64_t count,
     made->active = false;
   } else if (mode == SendMode::kBuffered) {
     FGMPI_RETURN_IF(call, c,
-                    pt2pt::bsend_init(&comm::rank_state()->bsend, buffer, c->peer(dest), c->rank,
-                                      tag, user_ctx(c), call, c, &made));
+                    pt2pt::bsend_init(buffer_of_comm, buffer, c->peer(dest), c->rank, tag,
+                                      user_ctx(c), call, c, &made));
   } else {
     FGMPI_RETURN_IF(
         call, c,

@@ -1,5 +1,4 @@
-// The contents of a status (MPI-4.0 sections 3.2.5 and 13.3), and the attached buffer (section
-// 3.6).
+// The contents of a status (MPI-4.0 sections 3.2.5 and 13.3).
 //
 // Basic types are handled here; for derived types datatype/elements.h counts the elements.
 
@@ -156,33 +155,6 @@ Status status_set_source(MPI_Status* status, int source) {
 Status status_set_tag(MPI_Status* status, int tag) {
   status->MPI_TAG = tag;
   return {};
-}
-
-Status buffer_attach(void* buffer, MPI_Count size) {
-  return pt2pt::attach_buffer(&comm::rank_state()->bsend, buffer, size);
-}
-
-namespace {
-
-template <class Size>
-int detach(const char* call, void* buffer, Size* size) {
-  comm::RankState* rank = comm::rank_state();
-  if (!rank) return bad_comm(call, MPI_COMM_SELF);
-  FGMPI_RETURN_IF(call, nullptr, check_pointer(buffer, "buffer_addr"));
-  FGMPI_RETURN_IF(call, nullptr, check_pointer(size, "size"));
-  void* address;
-  int64_t bytes;
-  FGMPI_RETURN_IF(call, nullptr, pt2pt::detach_buffer(&rank->bsend, &address, &bytes, call));
-  std::memcpy(buffer, &address, sizeof address);
-  *size = static_cast<Size>(bytes);
-  return MPI_SUCCESS;
-}
-
-}  // namespace
-
-int detach_buffer(const char* call, void* buffer, int* size) { return detach(call, buffer, size); }
-int detach_buffer(const char* call, void* buffer, MPI_Count* size) {
-  return detach(call, buffer, size);
 }
 
 }  // namespace fgmpi::mpi
