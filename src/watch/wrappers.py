@@ -37,7 +37,7 @@ def exports(prefix, function, symbol, names, fast=False):
     passed = ", ".join(["FROM", *([names] if names else [])])
     by_program, by_binding = f"{prefix}_{symbol}({passed})", f"{prefix}_{symbol}({passed})"
     if fast:
-        by_program, by_binding = f"{prefix}_{symbol}({names})", f"any_{symbol}({names}, FROM)"
+        by_program, by_binding = f"{prefix}_{symbol}({names})", f"any_{symbol}({names}{', ' if names else ''}FROM)"
     return [f"EXPORT {function.signature(symbol)} {{ return {by_program}; }}",
             f"EXPORT {function.signature('P' + symbol)} {{",
             f"  return from_fortran(FROM) ? {by_binding} : g_next.{symbol}({names});", "}", ""]
