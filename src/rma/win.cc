@@ -153,24 +153,28 @@ Reach reach_of(Win* win, int32_t rank) {
 
 Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base) {
   SharedWin& shared = *win->shared;
-  if (shared.flavor != MPI_WIN_FLAVOR_SHARED)
-    return error(MPI_ERR_RMA_FLAVOR,
-                 "%s was made by %s; allowed is a window of MPI_Win_allocate_shared",
+  if (shared.flavor == MPI_WIN_FLAVOR_DYNAMIC)
+    return error(MPI_ERR_RMA_FLAVOR, "%s was made by %s; allowed is a window of another call",
                  name_of(win).c_str(), shared.creating_call);
+  *bytes = 0;
+  *unit = 0;
+  *base = nullptr;
   if (rank == MPI_PROC_NULL) {
-    // The lowest rank that has any memory (section 12.2.3).
+    // The lowest rank with memory that this one can load and store (section 12.2.3).
     const int32_t ranks = win->comm->size();
-    *bytes = 0;
-    *unit = 0;
-    *base = nullptr;
-    for (rank = 0; rank < ranks && reach_of(win, rank).size == 0; ++rank) {
+    const auto has_memory = [win](int32_t r) {
+      const Reach reach = reach_of(win, r);
+      return reach.size > 0 && reach.here;
+    };
+    for (rank = 0; rank < ranks && !has_memory(rank); ++rank) {
     }
     if (rank == ranks) return {};
   }
   const Reach reach = reach_of(win, rank);
-  *bytes = reach.size;
   *unit = reach.unit;
-  *base = reach.size > 0 ? reach.here : nullptr;
+  if (!reach.here || reach.size == 0) return {};  // no memory, or none that is shared
+  *bytes = reach.size;
+  *base = reach.here;
   return {};
 }
 

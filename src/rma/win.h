@@ -282,7 +282,8 @@ bool is_attached(const SharedWin& shared, uint32_t member, uint64_t address, uin
 
 /// Returns the way by which the running process reaches a rank's memory. Never switches.
 Reach reach_of(Win* win, int32_t rank);
-/// Implements MPI_Win_shared_query. Errors: MPI_ERR_RMA_FLAVOR.
+/// Implements MPI_Win_shared_query: the memory that the caller can load and store; 0 bytes for a
+/// rank whose memory is elsewhere (MPI-4.1 section 12.2.3). Errors: MPI_ERR_RMA_FLAVOR.
 Status shared_query(Win* win, int32_t rank, int64_t* bytes, int64_t* unit, void** base);
 
 // ---- Epochs (sync.cc). May switch. --------------------------------------------------------------

@@ -123,10 +123,6 @@ static void errors(void) {
   CLASS(MPI_ERR_ASSERT, MPI_Win_lock(MPI_LOCK_SHARED, to, 12345, win));
   CLASS(MPI_ERR_ASSERT, MPI_Win_fence(1 << 20, win));
   CLASS(MPI_ERR_RMA_FLAVOR, MPI_Win_attach(win, &x, 4));
-  MPI_Aint bytes;
-  int unit;
-  void* base;
-  CLASS(MPI_ERR_RMA_FLAVOR, MPI_Win_shared_query(win, 0, &bytes, &unit, &base));
   OK(MPI_Win_lock(MPI_LOCK_SHARED, to, 0, win));
   CLASS(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, to, 0, win));
   CLASS(MPI_ERR_RMA_SYNC, MPI_Win_fence(0, win));
