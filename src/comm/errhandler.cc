@@ -14,7 +14,7 @@ namespace fgmpi::comm {
 namespace {
 
 /// MPI 4.1 has a class of its own for wrong error handlers, which mpi.h defines from MPICH 4.2 on.
-#ifdef MPI_ERR_ERRHANDLER
+#if MPICH_NUMVERSION >= 40200000
 constexpr int kErrErrhandler = MPI_ERR_ERRHANDLER;
 #else
 constexpr int kErrErrhandler = MPI_ERR_ARG;

@@ -36,6 +36,15 @@ int64_t resource_instance(const std::string& kind) {
   return -1;
 }
 
+std::vector<ResourceKind> resource_kinds() {
+  std::vector<ResourceKind> kinds;
+  for (const char* name :
+       {"Machine", "Package", "NUMANode", "L3Cache", "L2Cache", "L1Cache", "Core", "PU"})
+    if (const int64_t instance = resource_instance(name); instance != -2)
+      kinds.push_back({name, instance >= 0});
+  return kinds;
+}
+
 const std::vector<std::string>& resource_levels() {
   static const std::vector<std::string> kLevels = {"Package", "NUMANode", "L3Cache", "L2Cache",
                                                    "Core",    "PU",       "process"};

@@ -18,6 +18,13 @@ uint64_t host_number();
 /// "process" for the process itself.
 int64_t resource_instance(const std::string& kind);
 
+/// The kinds of resources of this machine, and whether the process is restricted to one instance.
+struct ResourceKind {
+  const char* name;
+  bool restricted;
+};
+std::vector<ResourceKind> resource_kinds();
+
 /// The kinds from the largest to the smallest, for MPI_COMM_TYPE_HW_UNGUIDED.
 const std::vector<std::string>& resource_levels();
 

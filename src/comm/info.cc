@@ -26,11 +26,14 @@ struct Infos {
 constinit Immortal<Infos> g_infos;
 Infos& infos() { return g_infos.value; }
 
-/// The rank's MPI_INFO_ENV. It is empty at first, as in a program that was started without mpiexec.
+/// A rank's MPI_INFO_ENV. At first it has what a program has that was started without mpiexec.
+struct Environment {
+  Hints entries = {{kMemoryKindsKey, kMemoryKinds}};
+};
 /// REQUIRES: the mutex is held.
 Hints& environment() {
-  static auto& all = *new OfRank<Hints>(&infos().mutex);
-  return all.mine();
+  static auto& all = *new OfRank<Environment>(&infos().mutex);
+  return all.mine().entries;
 }
 
 /// Calls body(entries) with the mutex held.

@@ -17,6 +17,11 @@
 
 namespace fgmpi::comm {
 
+/// The key whose value lists the kinds of memory that buffers of an object may have (MPI-4.1 section
+/// 11.4.3). Objects that are derived from MPI_Init have the value kMemoryKinds.
+inline constexpr const char* kMemoryKindsKey = "mpi_memory_alloc_kinds";
+inline constexpr const char* kMemoryKinds = "mpi,system";
+
 /// Errors of all functions but create_info(): MPI_ERR_ARG for MPI_INFO_NULL, MPI_ERR_INFO for a
 /// handle that is no info object's.
 Status create_info(Hints entries, MPI_Info* info);

@@ -8,6 +8,8 @@
 #include <ctime>
 
 #include "base/host_name.h"
+#include "comm/hardware.h"
+#include "comm/info.h"
 #include "fgmpi.h"
 #include "mpi/binding.h"
 #include "mpi/calls.h"
@@ -33,6 +35,13 @@ Status get_library_version(char* version, int* resultlen) {
                              "Finegrain MPI %s (MPI %d.%d, MPICH ABI %s)", FGMPI_VERSION,
                              MPI_VERSION, MPI_SUBVERSION, MPICH_VERSION);
   return {};
+}
+
+Status get_hw_resource_info(MPI_Info* hw_info) {
+  comm::Hints entries;
+  for (const comm::ResourceKind& kind : comm::resource_kinds())
+    entries.emplace_back(std::string("hwloc://") + kind.name, kind.restricted ? "true" : "false");
+  return comm::create_info(std::move(entries), hw_info);
 }
 
 Status alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {

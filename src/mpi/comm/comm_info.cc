@@ -5,6 +5,7 @@
 #include "comm/info.h"
 #include "mpi/calls.h"
 #include "mpi/comm/comm_common.h"
+#include "mpi/life/session.h"
 
 namespace fgmpi::mpi {
 
@@ -31,11 +32,13 @@ Status comm_set_info(comm::Comm* comm, MPI_Info info) {
 Status comm_get_info(comm::Comm* comm, MPI_Info* info_used) {
   // What is not asserted is not so: the keys that we know and their values in use.
   comm::Hints hints;
-  for (const char* key : {"mpi_assert_no_any_tag", "mpi_assert_no_any_source",
-                          "mpi_assert_exact_length", "mpi_assert_allow_overtaking"})
+  for (const char* key :
+       {"mpi_assert_no_any_tag", "mpi_assert_no_any_source", "mpi_assert_exact_length",
+        "mpi_assert_allow_overtaking", "mpi_assert_strict_persistent_collective_ordering"})
     hints.emplace_back(key, "false");
   if (comm->extras)
     for (auto hint : comm->extras->info) comm::put_hint(&hints, std::move(hint));
+  comm::put_hint(&hints, {comm::kMemoryKindsKey, memory_kinds(comm->session)});
   return comm::create_info(hints, info_used);
 }
 

@@ -1,6 +1,7 @@
 // MPI_Comm_split_type (MPI-4.0 section 7.4.2): by host, by hardware resource, guided or not.
 
 #include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "ch4-av-rankmap/process_groups.h"
 #include "coll/coll.h"
 #include "comm/create.h"
 #include "comm/hardware.h"
@@ -22,6 +24,7 @@ namespace {
 
 constexpr const char* kCall = "MPI_Comm_split_type";
 constexpr const char* kResourceKey = "mpi_hw_resource_type";
+constexpr const char* kSetKey = "mpi_pset_name";
 constexpr const char* kDirectoryKey = "nbhd_common_dirname";
 
 /// The number of members of both groups of an intercommunicator, else of the group.
@@ -157,6 +160,22 @@ void set_resource(MPI_Info info, const std::string& level) {
   (void)comm::set_in_info(info, kResourceKey, level.c_str());
 }
 
+/// The members in one instance of a process set (MPI-4.1 section 7.4.2); nullptr for a set that is
+/// not known.
+Status split_by_set(comm::Comm* c, const std::string& set, int key, comm::Comm** out) {
+  const auto is = [&set](const char* name) { return strcasecmp(set.c_str(), name) == 0; };
+  if (is("fgmpi://PROCESS")) return split_by_resource(c, "process", key, out);
+  int color = MPI_UNDEFINED;
+  if (is("mpi://WORLD")) {
+    const auto world = static_cast<int32_t>(comm::rank_state()->world_rank);
+    const uint32_t job = g_process_groups.short_name(g_process_groups.find_rank(world).pgid);
+    color = static_cast<int>(job & 0x7fffffff);
+  } else if (is("mpi://SELF") && !c->shared->inter) {
+    color = c->rank;  // no rank is in both groups of an intercommunicator
+  }
+  return comm::split(c, color, key, out);
+}
+
 /// The values of types that differ between versions of mpi.h. With MPICH 4.0, kGuidedOrDirectory is
 /// MPIX_COMM_TYPE_NEIGHBORHOOD; later it is MPI 4.1's MPI_COMM_TYPE_RESOURCE_GUIDED, and
 /// MPIX_COMM_TYPE_NEIGHBORHOOD is kDirectory. A program of either works: the key in its info object
@@ -173,7 +192,7 @@ Status split_guided(comm::Comm* c, const std::string& resource, int key, comm::C
 
 Status split_by_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm** out) {
   *out = nullptr;
-  std::string resource, directory;
+  std::string resource, directory, set;
   switch (type) {
     case MPI_UNDEFINED:  // the splits of the others need everybody: this member has no color in any
       return comm::split(c, MPI_UNDEFINED, 0, out);
@@ -192,6 +211,8 @@ Status split_by_type(comm::Comm* c, int type, int key, MPI_Info info, comm::Comm
       FGMPI_TRY(comm::read_info_key(info, kDirectoryKey, &directory));
       if (!directory.empty()) return split_by_directory(c, directory, key, out);
       if (type == kGuidedOrDirectory) FGMPI_TRY(comm::read_info_key(info, kResourceKey, &resource));
+      if (type == kGuidedOrDirectory) FGMPI_TRY(comm::read_info_key(info, kSetKey, &set));
+      if (resource.empty() && !set.empty()) return split_by_set(c, set, key, out);
       return split_guided(c, resource, key, out);
     default:
       return error(MPI_ERR_ARG,

@@ -36,10 +36,10 @@ const char* class_text(int error_class) {
       return "Invalid dimension argument";
     case MPI_ERR_ARG:
       return "Invalid argument";
-#ifdef MPI_ERR_ERRHANDLER
     case MPI_ERR_ERRHANDLER:
       return "Invalid error handler";
-#endif
+    case MPI_ERR_ABI:
+      return "Property of the ABI is set already";
     case MPI_ERR_OTHER:
       return "Other error";
     case MPI_ERR_UNKNOWN:
@@ -170,6 +170,8 @@ const char* class_text(int error_class) {
       return "MPI_T: invalid name";
     case MPI_T_ERR_INVALID:
       return "MPI_T: invalid use";
+    case MPI_T_ERR_NOT_ACCESSIBLE:
+      return "Requested information is not accessible";
     case MPI_T_ERR_NOT_SUPPORTED:
       return "MPI_T: not supported";
     default:

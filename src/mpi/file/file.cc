@@ -8,6 +8,7 @@
 #include "comm/errhandler.h"
 #include "comm/info.h"
 #include "mpi/calls.h"
+#include "mpi/life/session.h"
 
 namespace fgmpi::mpi {
 
@@ -144,7 +145,9 @@ Status file_set_info(file::File* fh, MPI_Info info) {
 }
 
 Status file_get_info(file::File* fh, MPI_Info* info_used) {
-  return comm::create_info(fh->shared->hints, info_used);
+  comm::Hints hints = fh->shared->hints;
+  comm::put_hint(&hints, {comm::kMemoryKindsKey, memory_kinds(fh->comm->session)});
+  return comm::create_info(std::move(hints), info_used);
 }
 
 Status file_set_view(file::File* fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -40,6 +41,30 @@ MPI_Session make_session(Session fresh) {
   const Guard guard(g_sessions_mutex);
   const auto index = static_cast<uint32_t>(g_sessions.create(std::move(fresh)));
   return g_sessions.get(index)->handle = static_cast<MPI_Session>(kSessionBase | index);
+}
+
+/// The kinds of memory that a session has which asks for `wanted`: those of all, and what is wanted
+/// of them with restrictions ("mpi:win_allocate") that always hold here.
+std::string granted_memory_kinds(const std::string& wanted) {
+  std::string granted = comm::kMemoryKinds;
+  for (size_t at = 0; at < wanted.size();) {
+    const size_t end = std::min(wanted.find(',', at), wanted.size());
+    std::string one = wanted.substr(at, end - at);
+    at = end + 1;
+    std::erase_if(one, [](char c) { return std::isspace(static_cast<unsigned char>(c)); });
+    size_t colon = one.find(':');
+    bool known = colon != std::string::npos && one.substr(0, colon) == "mpi";
+    while (known && colon < one.size()) {
+      const size_t next = std::min(one.find(':', colon + 1), one.size());
+      const std::string restriction = one.substr(colon + 1, next - colon - 1);
+      known = restriction == "alloc_mem" || restriction == "win_allocate" ||
+              restriction == "win_allocate_shared";
+      colon = next;
+    }
+    if (known && (',' + granted + ',').find(',' + one + ',') == std::string::npos)
+      granted += ',' + one;
+  }
+  return granted;
 }
 
 /// Does what an error handler does about an error that has no object (yet).
@@ -101,6 +126,13 @@ Session* find_session(MPI_Session handle) {
 Session* session_of_number(uint32_t number) {
   const Guard guard(g_sessions_mutex);
   return g_sessions.get(number - 1);
+}
+
+std::string memory_kinds(uint32_t number) {
+  if (const Session* session = number ? session_of_number(number) : nullptr)
+    for (const auto& [key, value] : session->hints)
+      if (key == comm::kMemoryKindsKey) return value;
+  return comm::kMemoryKinds;
 }
 
 int bad_session(const char* call, MPI_Session handle) {
@@ -194,6 +226,9 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   if (status.ok()) status = comm::check_errhandler(comm::HandlerOf::kSession, errhandler);
   if (status.ok()) status = comm::read_info(info, &fresh.hints);
   int level = MPI_THREAD_FUNNELED;
+  std::string wanted_kinds;
+  for (const auto& [key, value] : fresh.hints)
+    if (key == comm::kMemoryKindsKey) wanted_kinds = value;
   for (const auto& [key, value] : fresh.hints)
     if (status.ok() && key == "thread_level")
       status = mpi::read_thread_level(value.c_str(), "the info key thread_level", &level);
@@ -204,6 +239,7 @@ int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* ses
   // that the rank asked for before.
   const int provided = mpi::level_to_grant(level);
   comm::put_hint(&fresh.hints, {"thread_level", mpi::name_of_thread_level(provided)});
+  comm::put_hint(&fresh.hints, {comm::kMemoryKindsKey, mpi::granted_memory_kinds(wanted_kinds)});
   *session = mpi::make_session(std::move(fresh));
   if (!sched::is_unattached_thread()) mpi::grant_thread_level(level);
   return MPI_SUCCESS;

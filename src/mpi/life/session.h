@@ -24,6 +24,9 @@ struct Session {
 
 /// The session of a number, or nullptr.
 Session* session_of_number(uint32_t number);
+/// The kinds of memory for the objects of a session by its number, or of MPI_Init (0): the value of
+/// comm::kMemoryKindsKey.
+std::string memory_kinds(uint32_t session);
 /// The session behind a handle, or nullptr.
 Session* find_session(MPI_Session handle);
 /// The result of a call with a handle that is not a session's.

@@ -10,6 +10,7 @@
 #include "comm/info.h"
 #include "mpi/calls.h"
 #include "mpi/life/runtime.h"
+#include "mpi/life/session.h"
 #include "rma/check.h"
 
 namespace fgmpi::mpi {
@@ -161,6 +162,7 @@ Status win_get_info(rma::Win* win, MPI_Info* info_used) {
   if (flavor == MPI_WIN_FLAVOR_SHARED) hints.emplace_back("alloc_shared_noncontig", "false");
   if (win->comm->extras)
     for (auto hint : win->comm->extras->info) comm::put_hint(&hints, std::move(hint));
+  comm::put_hint(&hints, {comm::kMemoryKindsKey, memory_kinds(win->comm->session)});
   return comm::create_info(hints, info_used);
 }
 
