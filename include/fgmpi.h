@@ -184,6 +184,29 @@ int MPIX_Alltoallw_close_group(const void* sendbuf, const int sendcounts[], cons
                                const int recvcounts[], const int rdispls[],
                                const MPI_Datatype recvtypes[], MPI_Comm comm);
 
+/* Ranks that fail (mpiexec -ft), beside MPICH's MPIX_Comm_revoke and its like. The functions are
+ * those of user-level failure mitigation; docs/fault-tolerance.md describes how they are used. */
+
+/* Sets *failedgrp to the members of comm, of both groups of an intercommunicator, that the calling
+ * rank's process knows to have failed. Members that fail later stand behind those that this call
+ * has returned before. Local. Errors: MPI_ERR_COMM. */
+int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group* failedgrp);
+/* Acknowledges the failures of the first num_to_ack members that MPIX_Comm_get_failed returns:
+ * receives from MPI_ANY_SOURCE and MPIX_Comm_agree go on in spite of them. *num_acked: how many are
+ * acknowledged now, from earlier calls, too. A process fails as a whole, and is acknowledged with
+ * all its ranks. Local. Errors: MPI_ERR_COMM, MPI_ERR_ARG. */
+int MPIX_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked);
+/* Sets *flag to whether the calling rank's process knows that comm was revoked. Local. Errors:
+ * MPI_ERR_COMM. */
+int MPIX_Comm_is_revoked(MPI_Comm comm, int* flag);
+/* MPIX_Comm_agree without waiting: reads *flag at once, and sets it when the request completes,
+ * which has the errors of MPIX_Comm_agree. All members of comm call it, in one order with
+ * MPIX_Comm_ishrink and the blocking forms. */
+int MPIX_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request);
+/* MPIX_Comm_shrink without waiting: *newcomm is set when the request completes; comm may be freed
+ * before. */
+int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);
+
 /* Functions for tools that are loaded in front of the MPI functions (PMPI). A tool that also runs
  * on other MPI libraries declares these weak and checks whether they exist. */
 

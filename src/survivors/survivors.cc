@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -47,6 +48,13 @@ struct MemberGathering {
   size_t acknowledged = SIZE_MAX;  ///< number of losses that all of them have acknowledged
 };
 
+/// The order of a communicator's agreements in this process: each one ends before the next one is
+/// joined, as agreement.h wants it.
+struct AgreementOrder {
+  uint32_t ended = 0;                           ///< agreements with lower numbers have ended
+  std::map<uint32_t, sched::Proclet*> waiting;  ///< by the number of the agreement
+};
+
 /// What this process knows of failures and revocations.
 struct KnownTrouble {
   bool started = false;   ///< start() was called
@@ -55,8 +63,10 @@ struct KnownTrouble {
   /// For each communicator, and the local index of each rank: how many of the lost processes the
   /// rank has acknowledged.
   std::unordered_map<uint64_t, std::unordered_map<uint32_t, size_t>> acknowledged;
-  std::unordered_map<uint64_t, MemberGathering> gatherings;  ///< by context id: one at a time
-  std::unordered_map<uint64_t, uint32_t> agreements;         ///< by context id: how many so far
+  std::map<AgreementName, MemberGathering> gatherings;
+  /// For each communicator, and the local index of each rank: how many agreements it has begun.
+  std::unordered_map<uint64_t, std::unordered_map<uint32_t, uint32_t>> begun;
+  std::unordered_map<uint64_t, AgreementOrder> orders;  ///< by context id
 };
 KnownTrouble g_trouble;
 
@@ -277,11 +287,36 @@ void describe_gathering(const sched::WaitSite*, std::string* out) {
   *out += "for the other ranks of its process";
 }
 
+/// Names the next agreement of the calling rank on a communicator. Members begin their agreements
+/// in one order, so the name is the same at all of them, however many are under way.
+AgreementName next_agreement(const Comm* comm) {
+  const uint64_t id = comm->shared->id.bits;
+  return {id, g_trouble.begun[id][comm::rank_state()->local]++};
+}
+
+/// Waits until the agreement is the communicator's next one in this process. May switch.
+void wait_for_order(const AgreementName& name, const char* call) {
+  AgreementOrder& order = g_trouble.orders[name.ctx];  // a reference holds while others are added
+  if (order.ended == name.number) return;
+  order.waiting[name.number] = sched::current();
+  sched::WaitSite site{
+      call,
+      [](const sched::WaitSite*, std::string* out) { *out += "for the agreement before this one"; },
+      true};
+  sched::park(&site);
+}
+
+void end_in_order(const AgreementName& name) {
+  AgreementOrder& order = g_trouble.orders[name.ctx];
+  order.ended = name.number + 1;
+  if (auto next = order.waiting.extract(order.ended)) sched::ready(next.mapped());
+}
+
 /// Gathers all members of this process, and agrees for them. Each member calls it. May switch.
-Status run_agreement(Comm* comm, Purpose purpose, const char* call, int* flag, Comm** made) {
+Status run_agreement(Comm* comm, const AgreementName& name, Purpose purpose, const char* call,
+                     int* flag, Comm** made) {
   SharedComm* shared = comm->shared;
-  MemberGathering& gathering =
-      g_trouble.gatherings.try_emplace(shared->id.bits, purpose).first->second;
+  MemberGathering& gathering = g_trouble.gatherings.try_emplace(name, purpose).first->second;
   if (gathering.purpose != purpose)
     return error(MPI_ERR_OTHER, "another rank of this process is in %s",
                  purpose == Purpose::kAgree ? "MPIX_Comm_shrink" : "MPIX_Comm_agree");
@@ -297,10 +332,11 @@ Status run_agreement(Comm* comm, Purpose purpose, const char* call, int* flag, C
     sched::park(&site);
   } else {
     const MemberGathering all = std::move(gathering);
-    g_trouble.gatherings.erase(shared->id.bits);
+    g_trouble.gatherings.erase(name);
     int agreed = *flag;
-    const uint32_t number = g_trouble.agreements[shared->id.bits]++;
-    const Status status = agree_for_all(all, number, call, &agreed);
+    wait_for_order(name, call);
+    const Status status = agree_for_all(all, name.number, call, &agreed);
+    end_in_order(name);
     for (GatheredMember* m : all.members) {
       if (m->status.ok() && !status.ok()) m->status = Status(status.error_class(), status.what());
       m->flag = agreed;
@@ -329,7 +365,8 @@ void notify_others(uint32_t lost) {
 
 void forget(comm::ContextId id) {
   g_trouble.acknowledged.erase(id.bits);
-  g_trouble.agreements.erase(id.bits);
+  g_trouble.begun.erase(id.bits);
+  g_trouble.orders.erase(id.bits);
   on_dropped(id);
 }
 
@@ -374,6 +411,45 @@ void acknowledge(Comm* comm) {
   pt2pt::resume_receives(local);
 }
 
+namespace {
+
+/// Appends the world ranks of the members of either group in a process.
+void append_members(const SharedComm& shared, uint32_t process, std::vector<int32_t>* worlds) {
+  std::vector<int32_t> ranks;
+  comm::Hierarchy::ranks_of(shared.map, process, &ranks);
+  for (int32_t rank : ranks) worlds->push_back(shared.map.world_of(rank));
+  if (!shared.inter) return;
+  ranks.clear();
+  comm::Hierarchy::ranks_of(*shared.remote, process, &ranks);
+  for (int32_t rank : ranks) worlds->push_back(shared.remote->world_of(rank));
+}
+
+}  // namespace
+
+RankMap failed(const Comm* comm) {
+  std::vector<int32_t> worlds;
+  for (uint32_t process : pt2pt::lost_processes()) append_members(*comm->shared, process, &worlds);
+  return RankMap::from_ranks(worlds);
+}
+
+int32_t acknowledge(Comm* comm, int32_t wanted) {
+  const std::vector<uint32_t>& lost = pt2pt::lost_processes();
+  const uint32_t local = comm::rank_state()->local;
+  const uint64_t id = comm->shared->id.bits;
+  const size_t before = acknowledged_by(id, local);
+  std::vector<int32_t> members;
+  size_t count = 0;
+  while (count < lost.size() && (count < before || members.size() < static_cast<size_t>(wanted)))
+    append_members(*comm->shared, lost[count++], &members);
+  if (count > before) {
+    g_trouble.acknowledged[id][local] = count;
+    pt2pt::resume_receives(local);
+  }
+  return static_cast<int32_t>(members.size());
+}
+
+bool is_revoked(const Comm* comm) { return comm->shared->broken & comm::kRevoked; }
+
 RankMap acknowledged(Comm* comm) {
   const std::vector<uint32_t>& lost = pt2pt::lost_processes();
   const size_t count = acknowledged_by(comm->shared->id.bits, comm::rank_state()->local);
@@ -387,12 +463,73 @@ RankMap acknowledged(Comm* comm) {
 
 Status agree(Comm* comm, int* flag) {
   Comm* none = nullptr;
-  return run_agreement(comm, Purpose::kAgree, "MPIX_Comm_agree", flag, &none);
+  return run_agreement(comm, next_agreement(comm), Purpose::kAgree, "MPIX_Comm_agree", flag, &none);
 }
 
 Status shrink(Comm* comm, Comm** out) {
   int flag = 0;
-  return run_agreement(comm, Purpose::kShrink, "MPIX_Comm_shrink", &flag, out);
+  return run_agreement(comm, next_agreement(comm), Purpose::kShrink, "MPIX_Comm_shrink", &flag,
+                       out);
+}
+
+namespace {
+
+/// An agreement that a helper coroutine runs.
+class AgreementRequest final : public pt2pt::Request {
+ public:
+  AgreementRequest(Comm* c, Purpose p, const char* name) : comm(c), purpose(p) {
+    call = name;
+    comm_ref = c;
+    comm->retain();
+    agreement = next_agreement(comm);
+  }
+  ~AgreementRequest() override { comm_ref->release(); }
+  ToolEvent tool_event() const override {
+    if (!made) return {};
+    return {.what = ToolEvent::kCommunicator, .first = made->handle};
+  }
+  static void run(void* request) {
+    auto* self = static_cast<AgreementRequest*>(request);
+    int value = self->value;
+    self->outcome.error =
+        run_agreement(self->comm, self->agreement, self->purpose, self->call, &value, &self->made);
+    if (self->flag) *self->flag = value;
+    if (self->newcomm && self->made) *self->newcomm = self->made->handle;
+    self->set_complete();
+  }
+
+  Comm* comm;
+  Purpose purpose;
+  AgreementName agreement;
+  int value = 0;  ///< the flag when the call was made
+  int* flag = nullptr;
+  MPI_Comm* newcomm = nullptr;
+  Comm* made = nullptr;
+};
+
+void begin(AgreementRequest* request) {
+  sched::spawn_helper(sched::current(), AgreementRequest::run, request);
+}
+
+}  // namespace
+
+Status iagree(Comm* comm, int* flag, const char* call, pt2pt::Request** out) {
+  FGMPI_TRY(sched::ensure_helper());
+  auto* request = new AgreementRequest(comm, Purpose::kAgree, call);
+  request->flag = flag;
+  request->value = *flag;
+  *out = request;
+  begin(request);
+  return {};
+}
+
+Status ishrink(Comm* comm, MPI_Comm* newcomm, const char* call, pt2pt::Request** out) {
+  FGMPI_TRY(sched::ensure_helper());
+  auto* request = new AgreementRequest(comm, Purpose::kShrink, call);
+  request->newcomm = newcomm;
+  *out = request;
+  begin(request);
+  return {};
 }
 
 void agree_to_end() {

@@ -16,6 +16,7 @@
 
 #include "ch4-av-rankmap/rankmap.h"
 #include "comm/comm.h"
+#include "pt2pt/pt2pt.h"
 
 namespace fgmpi::survivors {
 
@@ -41,6 +42,14 @@ void revoke(comm::Comm* comm);
 /// MPIX_Comm_failure_ack: receives from MPI_ANY_SOURCE go on in spite of the members that have
 /// failed so far.
 void acknowledge(comm::Comm* comm);
+/// MPIX_Comm_get_failed: the members of either group that are known to have failed, in the order in
+/// which this process has learned of the losses, so that members that fail later come later.
+RankMap failed(const comm::Comm* comm);
+/// MPIX_Comm_ack_failed: acknowledges the first `wanted` members of failed(), and all others of
+/// their processes. Returns how many of failed() are acknowledged.
+int32_t acknowledge(comm::Comm* comm, int32_t wanted);
+/// MPIX_Comm_is_revoked.
+bool is_revoked(const comm::Comm* comm);
 /// MPIX_Comm_failure_get_acked: the members that had failed at the last acknowledge(), in the order
 /// of their ranks.
 RankMap acknowledged(comm::Comm* comm);
@@ -53,6 +62,12 @@ Status agree(comm::Comm* comm, int* flag);
 /// them get the same one. Errors: MPI_ERR_OTHER when no context id is left; MPIX_ERR_PROC_FAILED
 /// when a group of an intercommunicator is empty.
 Status shrink(comm::Comm* comm, comm::Comm** out);
+
+/// MPIX_Comm_iagree and MPIX_Comm_ishrink: agree() and shrink() on a helper coroutine. A
+/// communicator may have several agreements under way; all members begin them in one order. Never
+/// switch.
+Status iagree(comm::Comm* comm, int* flag, const char* call, pt2pt::Request** out);
+Status ishrink(comm::Comm* comm, MPI_Comm* newcomm, const char* call, pt2pt::Request** out);
 
 /// Returns when all ranks of all processes that are left have ended.
 void agree_to_end();

@@ -32,6 +32,11 @@ for shape in "2 1" "4 1" "2 3" "3 20"; do
 done
 job "a rank exits with status 1" 1 "^3 of 4 ranks are left" 60 \
   "$bin/mpiexec" -disable-auto-cleanup -n 4 "$programs/one_fails" exit
+for shape in "3 1" "4 2" "3 20"; do
+  read -r p c <<<"$shape"
+  job "two of $p processes x $c ranks are killed and acknowledged" 137 "^rank 0 has seen all" 60 \
+    "$bin/mpiexec" -ft -n "$p" -nfg "$c" "$programs/acknowledged"
+done
 FGMPI_SCHED=random:3 job "in a random order" 137 "^6 of 9 ranks are left" 60 \
   "$bin/mpiexec" -ft -n 3 -nfg 3 "$programs/one_fails" kill
 for transport in shm,ofi ofi; do
