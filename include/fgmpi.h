@@ -189,8 +189,10 @@ int MPIX_Alltoallw_close_group(const void* sendbuf, const int sendcounts[], cons
 
 /* Sets *failedgrp to the members of comm, of both groups of an intercommunicator, that the calling
  * rank's process knows to have failed. Members that fail later stand behind those that this call
- * has returned before. Local. Errors: MPI_ERR_COMM. */
+ * has returned before. mpi.h of MPICH 4.2 declares it, too. Local. Errors: MPI_ERR_COMM. */
+#if MPICH_NUMVERSION < 40200000
 int MPIX_Comm_get_failed(MPI_Comm comm, MPI_Group* failedgrp);
+#endif
 /* Acknowledges the failures of the first num_to_ack members that MPIX_Comm_get_failed returns:
  * receives from MPI_ANY_SOURCE and MPIX_Comm_agree go on in spite of them. *num_acked: how many are
  * acknowledged now, from earlier calls, too. A process fails as a whole, and is acknowledged with
