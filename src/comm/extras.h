@@ -1,6 +1,6 @@
 // Extras: what a member rarely sets on a communicator: name, attributes, info hints, a buffer of
-// buffered sends, its own neighbours in a distributed graph. Extras are allocated on first use, so an ordinary communicator
-// pays one null pointer. Thread rule: one thread.
+// buffered sends, its own neighbours in a distributed graph. Extras are allocated on first use, so
+// an ordinary communicator pays one null pointer. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,8 @@
 
 namespace fgmpi::comm {
 
-/// The key whose value lists the kinds of memory that buffers of an object may have (MPI-4.1 section
-/// 11.4.3). Objects that are derived from MPI_Init have the value kMemoryKinds.
+/// The key whose value lists the kinds of memory that buffers of an object may have (MPI-4.1
+/// section 11.4.3). Objects that are derived from MPI_Init have the value kMemoryKinds.
 inline constexpr const char* kMemoryKindsKey = "mpi_memory_alloc_kinds";
 inline constexpr const char* kMemoryKinds = "mpi,system";
 

@@ -61,7 +61,8 @@ class Type {
   /// True if pack_short() and its like copy data of at most kMostShortBytes bytes.
   bool has_short_rows() const { return derived_ && derived_->short_rows.shape != ShortRows::kNone; }
   bool basic() const { return !derived_; }
-  /// The object of a derived type, a pair included unless it is of two equal types; nullptr for a basic type.
+  /// The object of a derived type or of a pair; nullptr for a basic type, which a pair of two equal
+  /// types with a name is, too.
   DerivedType* derived() const { return derived_; }
   /// The handle of a predefined type, a pair included; MPI_DATATYPE_NULL for others.
   MPI_Datatype predefined() const {

@@ -71,8 +71,8 @@ class AttachedBuffer {
   /// Finds room for a message; nullptr where there is none.
   BsendSegment* allocate(uint64_t n);
   void give_back(BsendSegment* segment);
-  /// Counts a message that has left the buffer, and completes flushes. Deletes the buffer when it is
-  /// nowhere attached any more and the message was the last one.
+  /// Counts a message that has left the buffer, and completes flushes. Deletes the buffer when it
+  /// is nowhere attached any more and the message was the last one.
   void message_left(FlushPoint* point);
   /// Nobody can attach, detach or flush the buffer any more.
   void leave_place();

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/count_words.h"
+#include "base/environment.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "launcher/mpiexec/config_file.h"
@@ -240,12 +241,29 @@ class Parser {
     if (name == "ranks") return number(&o, &s->ranks);
     if (name == "fuzz") return fuzzing(&o, plan);
     if (name == "x") return exported_variable(&o, s);
+    if (name == "initial-errhandler") return initial_errhandler(&o, s);
+    // All kinds of memory that there are can be used in any case.
+    if (name == "memory-alloc-kinds") return value_of(&o);
     if (!in(name, kNamesOfFiles)) return pass_on(&o, s, plan);
     FGMPI_TRY(value_of(&o));
     if (o.value.empty() || (!o.attached && o.value.starts_with('-')))
       return error(MPI_ERR_ARG, "%s: allowed is the name of a %s behind it", o.word.c_str(),
                    name == "track" ? "folder" : "file");
     return name_of_file(o, plan);
+  }
+
+  /// Sets the error handler that MPI_COMM_WORLD and MPI_COMM_SELF have at first (MPI-4.0 section
+  /// 11.5).
+  Status initial_errhandler(Option* o, ProgramSection* s) {
+    FGMPI_TRY(value_of(o));
+    constexpr std::string_view kHandlers[] = {"mpi_errors_are_fatal", "mpi_errors_abort",
+                                              "mpi_errors_return"};
+    if (!in(o->value, kHandlers))
+      return error(MPI_ERR_ARG,
+                   "%s: allowed is mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return",
+                   o->text().c_str());
+    add_words(s, {"-env", environment::name(environment::kInitialErrhandler), o->value});
+    return {};
   }
 
   /// Applies an option of kSwitches.

@@ -63,6 +63,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -resume FILE      goes on with an exploration that its bound or Ctrl-C has cut
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
+  -initial-errhandler H  the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at first: mpi_errors_return, ...
   -configfile F     takes programs and their options from F, one program a line
   -help, -version   this text; the version
 
@@ -72,7 +73,7 @@ hosts says otherwise and the program can; a line says so. -nfg 1 starts processe
 An option may be written -nfg 5, --nfg 5, -nfg=5 or --nfg=5.
 Each program behind a ':' may have a -n and -nfg (or -ranks) of its own. All other options are those of
 mpiexec.hydra, which starts the processes: 'mpiexec.hydra -help' lists them (-f hosts.txt, -ppn 1, -genv NAME VALUE,
--bind-to core, ...). Open MPI's --oversubscribe and --allow-run-as-root are understood and change nothing;
+-bind-to core, ...). -memory-alloc-kinds, and Open MPI's --oversubscribe and --allow-run-as-root, are understood and change nothing;
 -x NAME=VALUE sets a variable.
 
 Variables: FGMPI_HYDRA names another mpiexec.hydra.

@@ -106,6 +106,8 @@ int copy_extras(comm::Comm* from, std::unique_ptr<comm::Extras>* to);
 int duplicate(const char* call, comm::Comm* comm, MPI_Info info, comm::Comm** newcomm);
 /// Does all of MPI_Comm_idup. May switch (copy functions).
 int idup(const char* call, MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request);
+/// MPI_Comm_get_name, also of MPI_COMM_NULL (MPI-4.1 section 7.8).
+int name_of_comm(const char* call, MPI_Comm comm, char* comm_name, int* resultlen);
 /// MPIX_Comm_iagree and MPIX_Comm_ishrink. Never switch.
 Status comm_iagree(const char* call, comm::Comm* comm, int* flag, MPI_Request* request);
 int comm_ishrink(const char* call, MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);

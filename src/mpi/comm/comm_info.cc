@@ -14,11 +14,20 @@ Status comm_set_name(comm::Comm* comm, const char* comm_name) {
   return {};
 }
 
-Status comm_get_name(comm::Comm* comm, char* comm_name, int* resultlen) {
-  std::string words = comm::name_of(comm);
+int name_of_comm(const char* call, MPI_Comm comm, char* comm_name, int* resultlen) {
+  comm::Comm* c = nullptr;
+  if (comm != MPI_COMM_NULL) {
+    FGMPI_ENTER(call, found, comm);
+    c = found;
+  } else {
+    FGMPI_NEED_INIT(call);
+  }
+  FGMPI_RETURN_IF(call, c, check_pointer(comm_name, "comm_name"));
+  FGMPI_RETURN_IF(call, c, check_pointer(resultlen, "resultlen"));
+  const std::string words = c ? comm::name_of(c) : "MPI_COMM_NULL";
   std::memcpy(comm_name, words.c_str(), words.size() + 1);
   *resultlen = static_cast<int>(words.size());
-  return {};
+  return MPI_SUCCESS;
 }
 
 Status comm_set_info(comm::Comm* comm, MPI_Info info) {

@@ -40,6 +40,10 @@ Status type_set_name(MPI_Datatype datatype, const char* type_name) {
 }
 
 Status type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
+  if (datatype == MPI_DATATYPE_NULL) {  // MPI-4.1 section 7.8
+    copy_name("MPI_DATATYPE_NULL", type_name, resultlen);
+    return {};
+  }
   datatype::Type type;
   FGMPI_TRY(datatype::Type::of_any(datatype, &type));
   if (const Names* own = names().find_mine())

@@ -130,7 +130,8 @@ const std::string& parents_port() {
   return *port;
 }
 
-/// The error handler that the info key mpi_initial_errhandler of the spawn named.
+/// The error handler that the info key mpi_initial_errhandler of the spawn, or mpiexec
+/// -initial-errhandler, named.
 MPI_Errhandler initial_errhandler(std::string_view text) {
   if (text == "mpi_errors_return") return MPI_ERRORS_RETURN;
   if (text == "mpi_errors_abort") return MPI_ERRORS_ABORT;
@@ -220,9 +221,10 @@ Status connect_with_parents(comm::RankState* rank) {
   if (dynamic::SpawnedRank spawned; dynamic::find_spawned(rank->local, &spawned))
     return claim_parents(rank, spawned);
   const std::string& port = parents_port();
-  if (port.empty()) return {};
   const char* handler = environment::text(environment::kInitialErrhandler);
-  rank->world.errhandler = rank->self.errhandler = initial_errhandler(handler ? handler : "");
+  if (handler || !port.empty())
+    rank->world.errhandler = rank->self.errhandler = initial_errhandler(handler ? handler : "");
+  if (port.empty()) return {};
   comm::Comm* made = nullptr;
   FGMPI_TRY(dynamic::connect(&rank->world, 0, {dynamic::ConnectionWay::kConnect, "MPI_Init", port},
                              &made));

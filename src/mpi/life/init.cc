@@ -196,7 +196,8 @@ int PMPI_Finalize(void) {
                      error(MPI_ERR_OTHER, "called %s; allowed is once, after MPI_Init",
                            mpi::phase() == mpi::kBefore ? "before MPI_Init" : "a second time"));
   }
-  // Messages in attached buffers are sent first, as if these were detached (MPI-4.0 section 11.2.2).
+  // Messages in attached buffers are sent first, as if these were detached (MPI-4.0 section
+  // 11.2.2).
   if (pt2pt::RankBuffers* buffers = comm::rank_state()->buffers)
     pt2pt::flush_all_buffers(buffers, kCall);
   mpi::finalize_running_rank();

@@ -100,8 +100,8 @@ Status check_leader(const comm::Group* g, int rank, const char* argument) {
   return error(MPI_ERR_RANK, "%s is %d; allowed is 0 to %d", argument, rank, g->map.size() - 1);
 }
 
-/// The common end of the two creations from groups, of which `local` is the caller's. `made` is null
-/// where a group was empty (sections 7.4.2 and 7.6.2).
+/// The common end of the two creations from groups, of which `local` is the caller's. `made` is
+/// null where a group was empty (sections 7.4.2 and 7.6.2).
 int return_comm_of_group(const char* call, const Status& status, const comm::Group* local,
                          comm::Comm* made, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   *newcomm = MPI_COMM_NULL;

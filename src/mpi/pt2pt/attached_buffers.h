@@ -15,7 +15,7 @@ namespace fgmpi::mpi {
 
 /// The buffer for a send on a communicator; nullptr where none is attached. Never switches.
 pt2pt::AttachedBuffer* buffer_for(const comm::Comm* comm);
-/// The same for persistent sends, which hold a reference to their communicator.
+/// buffer_for() for persistent sends, which hold a reference to their communicator.
 pt2pt::AttachedBuffer* buffer_of_comm(const RefCount* comm);
 
 int detach_buffer(const char* call, void* buffer, int* size);

@@ -127,11 +127,18 @@ Status win_set_name(rma::Win* win, const char* win_name) {
   return {};
 }
 
-Status win_get_name(rma::Win* win, char* win_name, int* resultlen) {
-  const std::string name = win->comm->extras ? win->comm->extras->name : std::string();
+int name_of_win(const char* call, MPI_Win handle, char* win_name, int* resultlen) {
+  rma::Win* win = handle == MPI_WIN_NULL ? nullptr : rma::find(handle);
+  if (handle == MPI_WIN_NULL) FGMPI_NEED_INIT(call);
+  if (!win && handle != MPI_WIN_NULL) return bad_win(call, handle);
+  Status pointers = check_pointer(win_name, "win_name");
+  if (pointers.ok()) pointers = check_pointer(resultlen, "resultlen");
+  if (!pointers.ok()) return win ? fail(call, win, pointers) : fail(call, nullptr, pointers);
+  std::string name = win ? std::string() : "MPI_WIN_NULL";
+  if (win && win->comm->extras) name = win->comm->extras->name;
   std::memcpy(win_name, name.c_str(), name.size() + 1);
   *resultlen = static_cast<int>(name.size());
-  return {};
+  return MPI_SUCCESS;
 }
 
 Status win_set_info(rma::Win* win, MPI_Info info) {

@@ -46,6 +46,9 @@ Status make_dynamic_win(const char* call, MPI_Info info, comm::Comm* comm, rma::
 /// Frees a window, its attributes first. Returns an error code.
 int free_win(const char* call, rma::Win* win);
 
+/// MPI_Win_get_name, also of MPI_WIN_NULL (MPI-4.1 section 7.8).
+int name_of_win(const char* call, MPI_Win win, char* win_name, int* resultlen);
+
 template <class Unit>
 Status query_shared(rma::Win* win, int rank, MPI_Aint* size, Unit* disp_unit, void* baseptr) {
   int64_t bytes, unit;
