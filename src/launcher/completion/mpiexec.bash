@@ -7,6 +7,7 @@ _fgmpi_mpiexec_value() {
     -bind-to | --bind-to) COMPREPLY=($(compgen -W "none rr machine user: $units" -- "$2")) ;;
     -map-by | --map-by) COMPREPLY=($(compgen -W "machine $units" -- "$2")) ;;
     -launcher | -bootstrap) COMPREPLY=($(compgen -W "ssh rsh fork slurm ll lsf sge manual persist" -- "$2")) ;;
+    -initial-errhandler) COMPREPLY=($(compgen -W "mpi_errors_are_fatal mpi_errors_abort mpi_errors_return" -- "$2")) ;;
     -rmk) COMPREPLY=($(compgen -W "user slurm ll lsf sge pbs cobalt" -- "$2")) ;;
     -genv | -env) COMPREPLY=($(compgen -W "$(_fgmpi_settings)" -- "$2")) ;;
     -genvlist | -envlist) COMPREPLY=($(compgen -v -- "$2")) ;;
@@ -45,7 +46,7 @@ _fgmpi_mpiexec() {
     -*)
       COMPREPLY=($(compgen -W "-n -np -nfg -ranks -ft -dry-run -track -check -check-report -explore -explore-files -fuzz -resume -replay -report -summary -progress -help -version -v -info -l -prepend-rank -f -hosts
         -ppn -genv -env -genvlist -envlist -genvall -envall -genvnone -envnone -wdir -bind-to -map-by -launcher
-        -launcher-exec -rmk -iface -configfile -timeout -outfile-pattern -errfile-pattern -x --oversubscribe" -- "$word"))
+        -launcher-exec -rmk -iface -configfile -initial-errhandler -timeout -outfile-pattern -errfile-pattern -x --oversubscribe" -- "$word"))
       ;;
     *) COMPREPLY=($(compgen -c -- "$word") $(compgen -f -- "$word")) ;;
   esac

@@ -154,6 +154,15 @@ TEST(CommandLine, OpenMpisSpellingsAreUnderstood) {
   EXPECT_EQ(plan_of("-x PATH -x A=b=c -n 1 prog"), "-env A b=c -n 1 prog");
 }
 
+TEST(CommandLine, OptionsThatTheStandardNames) {
+  EXPECT_EQ(plan_of("-n 2 -initial-errhandler mpi_errors_return a : -n 1 b"),
+            "-env FGMPI_INITIAL_ERRHANDLER mpi_errors_return -n 2 a : -n 1 b");
+  EXPECT_EQ(plan_of("-memory-alloc-kinds mpi,system -n 2 prog"), "-n 2 prog");
+  EXPECT_EQ(plan_of("-initial-errhandler none prog"),
+            "error: -initial-errhandler none: allowed is mpi_errors_are_fatal, mpi_errors_abort or "
+            "mpi_errors_return");
+}
+
 TEST(CommandLine, OurLibraryStaysFirstInALibraryPath) {
   EXPECT_EQ(plan_of("-genv LD_LIBRARY_PATH /x -n 1 prog"),
             "-genv LD_LIBRARY_PATH /prefix/lib:/x -n 1 prog");

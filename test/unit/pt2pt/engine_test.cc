@@ -390,31 +390,34 @@ TEST_P(Protocols, BufferedSendsReturnAndDetachWaits) {
     std::vector<char> got(kBytes);
     if (me == 0) {
       std::vector<char> attached(kMessages * (kBytes + MPI_BSEND_OVERHEAD));
-      void* slot = nullptr;
+      RankBuffers buffers;
+      BufferPlace& place = buffers.own;
       auto data = pattern(kBytes, 0);
-      EXPECT_EQ(bsend(slot, bytes(data.data(), 8), peer(1), 0, 0, kCtx).error_class(),
+      EXPECT_EQ(bsend(place.attached, bytes(data.data(), 8), peer(1), 0, 0, kCtx).error_class(),
                 MPI_ERR_BUFFER);
       EXPECT_TRUE(
-          attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
-      EXPECT_EQ(attach_buffer(&slot, attached.data(), 10).error_class(), MPI_ERR_BUFFER);
+          attach_buffer(&buffers, &place, attached.data(), static_cast<int64_t>(attached.size()))
+              .ok());
+      EXPECT_EQ(attach_buffer(&buffers, &place, attached.data(), 10).error_class(), MPI_ERR_BUFFER);
       for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < kMessages; ++i) {
           data = pattern(kBytes, static_cast<uint32_t>(i));
-          Status s = bsend(slot, bytes(data.data(), kBytes), peer(1), 0, i, kCtx);
+          Status s = bsend(place.attached, bytes(data.data(), kBytes), peer(1), 0, i, kCtx);
           ASSERT_TRUE(s.ok()) << s.what();
           std::fill(data.begin(), data.end(), 'y');
         }
         void* address;
         int64_t size;
-        EXPECT_TRUE(detach_buffer(&slot, &address, &size, "detach").ok());
+        EXPECT_TRUE(detach_buffer(&place, &address, &size, "detach").ok());
         EXPECT_EQ(address, attached.data());
         EXPECT_EQ(size, static_cast<int64_t>(attached.size()));
         EXPECT_TRUE(
-            attach_buffer(&slot, attached.data(), static_cast<int64_t>(attached.size())).ok());
+            attach_buffer(&buffers, &place, attached.data(), static_cast<int64_t>(attached.size()))
+                .ok());
       }
       void* address;
       int64_t size;
-      EXPECT_TRUE(detach_buffer(&slot, &address, &size, "detach").ok());
+      EXPECT_TRUE(detach_buffer(&place, &address, &size, "detach").ok());
     } else {
       for (int round = 0; round < 3; ++round) {
         for (int i = 0; i < kMessages; ++i) {
@@ -426,6 +429,71 @@ TEST_P(Protocols, BufferedSendsReturnAndDetachWaits) {
       }
     }
   });
+}
+
+TEST_P(Protocols, FlushesCountWhatWasInTheBuffer) {
+  constexpr size_t kBytes = 200000;  // waits in the sender's process
+  for (bool automatic : {false, true})
+    run(2, [&](uint32_t me) {
+      std::vector<char> data = pattern(kBytes, 1), got(kBytes);
+      if (me == 0) {
+        std::vector<char> memory(automatic ? 0 : 4 * (kBytes + MPI_BSEND_OVERHEAD));
+        auto buffers = std::make_unique<RankBuffers>();
+        BufferPlace place;
+        ASSERT_TRUE(attach_buffer(buffers.get(), &place,
+                                  automatic ? kBufferAutomatic : memory.data(),
+                                  static_cast<int64_t>(memory.size()))
+                        .ok());
+        Request* nothing = iflush_buffer(place.attached, "flush", nullptr);
+        EXPECT_TRUE(nothing->complete());
+        free_request(nothing);
+        auto put = [&](int tag) {
+          ASSERT_TRUE(
+              bsend(place.attached, bytes(data.data(), kBytes), peer(1), 0, tag, kCtx).ok());
+        };
+        put(0);
+        Request* first = iflush_buffer(place.attached, "flush", nullptr);
+        Request* again = iflush_buffer(place.attached, "flush", nullptr);
+        put(1);
+        Request* second = iflush_buffer(place.attached, "flush", nullptr);
+        put(2);
+        EXPECT_FALSE(first->complete());
+        wait(first, "wait");  // the receiver takes message 0 alone
+        EXPECT_TRUE(again->complete());
+        EXPECT_FALSE(second->complete());
+        free_request(first);
+        free_request(again);
+        free_request(second);  // nobody waits for it
+        int go = 1;
+        EXPECT_TRUE(
+            send(bytes(&go, sizeof go), peer(1), 0, 9, kCtx, SendMode::kStandard, "send").ok());
+        EXPECT_TRUE(flush_buffer(&place, "flush").ok());
+        // A buffer with messages outlives its place.
+        put(3);
+        {
+          BufferPlace gone;
+          ASSERT_TRUE(attach_buffer(buffers.get(), &gone, kBufferAutomatic, 0).ok());
+          ASSERT_TRUE(bsend(gone.attached, bytes(data.data(), kBytes), peer(1), 0, 4, kCtx).ok());
+        }
+        EXPECT_TRUE(
+            send(bytes(&go, sizeof go), peer(1), 0, 9, kCtx, SendMode::kStandard, "send").ok());
+        flush_all_buffers(buffers.get(), "flush");
+        void* address;
+        int64_t size;
+        EXPECT_TRUE(detach_buffer(&place, &address, &size, "detach").ok());
+        EXPECT_EQ(address, automatic ? kBufferAutomatic : memory.data());
+        EXPECT_EQ(size, static_cast<int64_t>(memory.size()));
+        EXPECT_EQ(buffers->first, nullptr);
+      } else {
+        Outcome o;
+        int go;
+        for (int tag : {0, -1, 2, 1, -1, 4, 3}) {
+          Buffer into = tag < 0 ? bytes(&go, sizeof go) : bytes(got.data(), kBytes);
+          EXPECT_TRUE(recv(into, endpoint(1), 0, tag < 0 ? 9 : tag, kCtx, "recv", &o).ok());
+          if (tag >= 0) EXPECT_EQ(got, data);
+        }
+      }
+    });
 }
 
 TEST_P(Protocols, ExchangesInARing) {
