@@ -8,12 +8,16 @@
 #define FGMPI_BEFORE_4_1 (MPI_VERSION < 4 || (MPI_VERSION == 4 && MPI_SUBVERSION < 1))
 #define FGMPI_BEFORE_5_0 (MPI_VERSION < 5)
 
-/* The numbers are those of MPICH. Those of error classes hold with every version of it. */
+/* The numbers are those of MPICH. */
+#if FGMPI_BEFORE_4_1
 #ifndef MPI_BUFFER_AUTOMATIC
 #define MPI_BUFFER_AUTOMATIC ((void*)-2)
 #endif
 #ifndef MPI_COMM_TYPE_RESOURCE_GUIDED
 #define MPI_COMM_TYPE_RESOURCE_GUIDED 4
+#endif
+#ifndef MPI_COMBINER_VALUE_INDEX
+#define MPI_COMBINER_VALUE_INDEX 20
 #endif
 #ifndef MPI_T_ERR_NOT_SUPPORTED
 #define MPI_T_ERR_NOT_SUPPORTED 78
@@ -24,11 +28,9 @@
 #ifndef MPI_ERR_ERRHANDLER
 #define MPI_ERR_ERRHANDLER 80
 #endif
-#ifndef MPI_ERR_ABI
-#define MPI_ERR_ABI 81
 #endif
-#if FGMPI_BEFORE_4_1 && !defined(MPI_COMBINER_VALUE_INDEX)
-#define MPI_COMBINER_VALUE_INDEX 20
+#if FGMPI_BEFORE_5_0 && !defined(MPI_ERR_ABI)
+#define MPI_ERR_ABI 81
 #endif
 
 #ifdef __cplusplus
