@@ -234,6 +234,7 @@ static void types(void) {
   t = MPI_INT;
   CALL(MPI_Type_free(&t));
   CALL(MPI_Type_commit(&t));
+  CALL(MPI_Type_get_name(MPI_DATATYPE_NULL, name, &size));
   CALL(MPI_Type_get_name(MPI_DOUBLE, name, &size));
   SAY("'%s'\n", name);
   int position = 0, from[8] = {0};
