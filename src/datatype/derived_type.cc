@@ -72,10 +72,9 @@ Status complete(DerivedType* type) {
 }  // namespace
 
 void complete_copies(DerivedType* type) {
-  const auto few_bits = [](int64_t n) { return n == static_cast<int32_t>(n); };
-  type->is_small = few_bits(type->tree.size) && few_bits(type->tree.extent) &&
-                   few_bits(type->bounds.lb()) && few_bits(type->tree.low()) &&
-                   few_bits(type->tree.high());
+  type->is_small = fits_32_bits(type->tree.size) && fits_32_bits(type->tree.extent) &&
+                   fits_32_bits(type->bounds.lb()) && fits_32_bits(type->tree.low()) &&
+                   fits_32_bits(type->tree.high());
   type->contiguous = type->tree.contiguous();
   type->begins_at_0 = type->tree.low() == 0;
   type->short_rows = make_short_rows(type->tree);

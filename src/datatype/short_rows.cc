@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -14,14 +13,9 @@
 namespace fgmpi::datatype {
 namespace {
 
-template <class To>
-bool fits(int64_t number) {
-  return number >= std::numeric_limits<To>::min() && number <= std::numeric_limits<To>::max();
-}
-
 ShortRows make_strided_rows(int64_t first, int64_t bytes, int64_t stride, int64_t count) {
   ShortRows rows;
-  if (!fits<int32_t>(first) || !fits<int32_t>(stride)) return rows;
+  if (!fits_32_bits(first) || !fits_32_bits(stride)) return rows;
   rows.first = static_cast<int32_t>(first);
   rows.stride = static_cast<int32_t>(stride);
   rows.bytes = static_cast<uint16_t>(bytes);
@@ -36,7 +30,7 @@ ShortRows make_listed_rows(const TypeTree& tree) {
   std::vector<ShortRows::ListedRow> list;
   bool all = true;
   for_each_run(tree, 1, [&](int64_t offset, int64_t bytes) {
-    all = all && fits<int32_t>(offset) && list.size() < ShortRows::kMostListed;
+    all = all && fits_32_bits(offset) && list.size() < ShortRows::kMostListed;
     if (all) list.push_back({static_cast<int32_t>(offset), static_cast<int32_t>(bytes)});
   });
   ShortRows rows;

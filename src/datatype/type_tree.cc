@@ -147,9 +147,8 @@ TypePart make_runs(std::vector<TypeRun> runs) {
     ends.push_back(node->size);
   }
   auto lists = std::make_unique<TypeNodeLists>();
-  const auto few_bits = [](int64_t n) { return n == static_cast<int32_t>(n); };
-  if (runs.size() <= TypeNodeLists::kMostFew && few_bits(node->size) && few_bits(node->low) &&
-      few_bits(node->high)) {
+  if (runs.size() <= TypeNodeLists::kMostFew && fits_32_bits(node->size) &&
+      fits_32_bits(node->low) && fits_32_bits(node->high)) {
     for (size_t i = 0; i < runs.size(); ++i)
       lists->few.push_back({static_cast<int32_t>(offsets[i]), static_cast<int32_t>(ends[i])});
     lists->few.shrink_to_fit();

@@ -31,6 +31,9 @@ namespace fgmpi::datatype {
 
 class Type;
 
+/// True for a number that an int32_t can have.
+inline bool fits_32_bits(int64_t number) { return number == static_cast<int32_t>(number); }
+
 struct TypeRun {
   int64_t offset;
   int64_t bytes;

@@ -32,6 +32,23 @@ int64_t place(const Type& type, int64_t position) {
   return cursor.next(1).offset;
 }
 
+TEST(TypeTree, NumbersOf32Bits) {
+  for (const int64_t fits : {int64_t{0}, k31 - 1, -k31}) {
+    EXPECT_TRUE(fits_32_bits(fits)) << fits;
+    // Rows at such distances are copied as short ones.
+    Type type;
+    ASSERT_TRUE(make_hvector(true, 3, 1, fits, type_of(MPI_DOUBLE), &type).ok());
+    EXPECT_NE(type.derived()->short_rows.shape, ShortRows::kNone) << fits;
+  }
+  for (const int64_t large : {k31, -k31 - 1, k40, -k40, INT64_MAX, INT64_MIN}) {
+    EXPECT_FALSE(fits_32_bits(large)) << large;
+    Type type;
+    if (!make_hvector(true, 3, 1, large, type_of(MPI_DOUBLE), &type).ok()) continue;
+    EXPECT_EQ(type.derived()->short_rows.shape, ShortRows::kNone) << large;
+    EXPECT_FALSE(type.derived()->is_small) << large;
+  }
+}
+
 TEST(TypeTree, ArraysAreRules) {
   const int sizes[] = {1000, 1000, 1000}, parts[] = {500, 500, 500}, starts[] = {250, 0, 499};
   Type type;
