@@ -13,11 +13,12 @@ namespace fgmpi::mpi {
 /// After the last call of a turn (call_count.h): lets others run. Returns MPI_SUCCESS.
 int end_turn();
 
-// The tiers of sends are drawn in pt2pt/send.cc. send() tries the first one for a communicator that
-// listed() finds. send_checked() checks all arguments and tries the others. send_unlisted() is for
-// every other handle: it enters the library, finds the communicator, and begins with the first
-// tier. call_send_listed() and call_send_unlisted() receive the arguments of the binding in their
-// registers and add what is constant. The functions of receives are named alike.
+// The tiers of sends are drawn in pt2pt/send.cc. For a communicator that listed() finds, send()
+// tries the first one and send_listed() the second one, "at once". send_unlisted() is for every
+// other handle: it enters the library, finds the communicator, and begins with "at once". Both end
+// in send_checked(), which checks all arguments and begins an operation where the message still
+// needs one. call_send_listed() and call_send_unlisted() receive the arguments of the binding in
+// their registers and add what is constant. The functions of receives are named alike.
 int send_checked(const char* call, SendMode mode, const void* buf, int64_t count,
                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm);
 int isend_checked(const char* call, SendMode mode, const void* buf, int64_t count,

@@ -65,7 +65,6 @@ int send_checked(const char* call, SendMode mode, const void* buf, int64_t count
                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
   FGMPI_ENTER_FAST(call, c, comm, send_checked(call, mode, buf, count, datatype, dest, tag, comm));
   sched::count_call();
-  if (send_at_once(mode, buf, count, datatype, dest, tag, c)) return MPI_SUCCESS;
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
@@ -77,34 +76,51 @@ int send_checked(const char* call, SendMode mode, const void* buf, int64_t count
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
+namespace {
+/// A send by a caller that is inside of the library.
+int send_inside(const char* call, SendMode mode, const void* buf, int64_t count,
+                MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
+  sched::maybe_force_switch();
+  sched::record_call(call);
+  sched::count_call();
+  Comm* c = comm::find_inside(comm);
+  if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
+  if (survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
+  events::raise_send_begun(c, dest, tag, count, datatype);
+  if (send_at_once(mode, buf, count, datatype, dest, tag, c)) return MPI_SUCCESS;
+  return send_checked(call, mode, buf, count, datatype, dest, tag, comm);
+}
+FGMPI_CATCH_NO_MEMORY(call, comm)
+
+int isend_inside(const char* call, SendMode mode, const void* buf, int64_t count,
+                 MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
+                 MPI_Request* request) try {
+  sched::maybe_force_switch();
+  sched::record_call(call);
+  sched::count_call();
+  Comm* c = comm::find_inside(comm);
+  if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
+  if (survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
+  events::raise_send_begun(c, dest, tag, count, datatype);
+  if (request && send_at_once(mode, buf, count, datatype, dest, tag, c)) {
+    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+    return MPI_SUCCESS;
+  }
+  return isend_checked(call, mode, buf, count, datatype, dest, tag, comm, request);
+}
+FGMPI_CATCH_NO_MEMORY(call, comm)
+}  // namespace
+
 int send_unlisted(const char* call, SendMode mode, const void* buf, int64_t count,
                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  auto send = [=] {
-    sched::maybe_force_switch();
-    sched::count_call();
-    Comm* c = comm::find_inside(comm);
-    if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
-    if (c) events::raise_send_begun(c, dest, tag, count, datatype);
-    if (__builtin_expect(c && send_direct(buf, count, datatype, dest, tag, c), 1))
-      return MPI_SUCCESS;
-    return send_checked(call, mode, buf, count, datatype, dest, tag, comm);
-  };
+  const auto send = [=] { return send_inside(call, mode, buf, count, datatype, dest, tag, comm); };
   return sched::outside() ? run_inside_here(call, send) : send();
 }
 
 int isend_unlisted(const char* call, SendMode mode, const void* buf, int64_t count,
                    MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  auto send = [=] {
-    sched::maybe_force_switch();
-    sched::count_call();
-    Comm* c = comm::find_inside(comm);
-    if (c && survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
-    if (c) events::raise_send_begun(c, dest, tag, count, datatype);
-    if (__builtin_expect(c && request && send_direct(buf, count, datatype, dest, tag, c), 1)) {
-      *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
-      return MPI_SUCCESS;
-    }
-    return isend_checked(call, mode, buf, count, datatype, dest, tag, comm, request);
+  const auto send = [=] {
+    return isend_inside(call, mode, buf, count, datatype, dest, tag, comm, request);
   };
   return sched::outside() ? run_inside_here(call, send) : send();
 }
@@ -115,10 +131,6 @@ int isend_checked(const char* call, SendMode mode, const void* buf, int64_t coun
   FGMPI_ENTER_FAST(call, c, comm,
                    isend_checked(call, mode, buf, count, datatype, dest, tag, comm, request));
   sched::count_call();
-  if (request && send_at_once(mode, buf, count, datatype, dest, tag, c)) {
-    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
-    return MPI_SUCCESS;
-  }
   Buffer buffer;
   FGMPI_RETURN_IF(call, c, make_buffer(buf, count, datatype, &buffer, false, call));
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
