@@ -3,7 +3,9 @@
 #include "check/memory/layout.h"
 
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "base/count_words.h"
 #include "base/strings.h"
@@ -217,8 +219,6 @@ struct TypeArguments {
   }
 };
 
-TypeLayout build(MPI_Datatype type);
-
 void of_subarray(const TypeArguments& c, const TypeLayout& part, TypeLayout* l) {
   const int n = c.ints[0];
   const int *sizes = &c.ints[1], *sub = sizes + n, *starts = sub + n;
@@ -290,12 +290,18 @@ void of_contents(const TypeArguments& c, const std::vector<TypeLayout>& parts, T
   }
 }
 
-TypeLayout build(MPI_Datatype type) {
-  TypeLayout l;
-  if (find_predefined(type)) {
-    of_basic(type, &l);
-    return l;
-  }
+/// A type on the way from the outermost one inwards, with the layouts of those of its components
+/// that are decoded so far.
+struct TypeInDecoding {
+  TypeLayout layout;
+  TypeArguments arguments;  ///< without types where the layout is whole already
+  std::vector<TypeLayout> parts;
+};
+
+/// Decodes what does not depend on components.
+void begin_type(MPI_Datatype type, TypeInDecoding* out) {
+  TypeLayout& l = out->layout;
+  if (find_predefined(type)) return of_basic(type, &l);
   MPI_Aint low = 0, extent = 0, true_low = 0, true_extent = 0;
   g_next.MPI_Type_get_extent(type, &low, &extent);
   g_next.MPI_Type_get_true_extent(type, &true_low, &true_extent);
@@ -312,23 +318,38 @@ TypeLayout build(MPI_Datatype type) {
     l.signature = joined(first.signature, second.signature);
     l.sequence = {first.sequence[0], second.sequence[0]};
     append_block(&l, 0, l.high);
-    return l;
   };
   for (const PairType& pair : kPairs)
     if (pair.type == type) return of_pair(pair.first, pair.second);
-  TypeArguments c;
-  if (!c.read(type) || c.combiner == MPI_COMBINER_NAMED) {
-    l.signature.known = l.exact = false;
-    return l;
+  TypeArguments& c = out->arguments;
+  const bool read = c.read(type);
+  if (!read || c.types.empty()) l.signature.known = l.exact = false;
+  if (read && c.combiner == datatype::kCombinerValueIndex) {
+    of_pair(c.types[0], c.types[1]);
+    c.types.clear();  // they are no parts to be decoded
   }
-  if (c.combiner == datatype::kCombinerValueIndex) return of_pair(c.types[0], c.types[1]);
-  std::vector<TypeLayout> parts;
-  for (MPI_Datatype t : c.types) parts.push_back(build(t));
-  if (parts.empty())
-    l.signature.known = l.exact = false;
-  else
-    of_contents(c, parts, &l);
-  return l;
+}
+
+TypeLayout end_type(TypeInDecoding* type) {
+  if (!type->parts.empty()) of_contents(type->arguments, type->parts, &type->layout);
+  return std::move(type->layout);
+}
+
+/// Decodes a type. Its components are decoded in a loop, since types may be nested deeper than a
+/// rank's stack could follow.
+TypeLayout build(MPI_Datatype type) {
+  std::vector<std::unique_ptr<TypeInDecoding>> open;
+  for (MPI_Datatype next = type;;) {
+    open.push_back(std::make_unique<TypeInDecoding>());
+    begin_type(next, open.back().get());
+    while (open.back()->parts.size() == open.back()->arguments.types.size()) {
+      TypeLayout whole = end_type(open.back().get());
+      open.pop_back();
+      if (open.empty()) return whole;
+      open.back()->parts.push_back(std::move(whole));
+    }
+    next = open.back()->arguments.types[open.back()->parts.size()];
+  }
 }
 
 bool is_known(MPI_Datatype type) {
