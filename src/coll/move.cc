@@ -43,9 +43,8 @@ bool exceeds_caches(size_t bytes) {
   return bytes > last_level;
 }
 
-void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count) {
+void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count, bool streamed) {
   constexpr size_t kPiece = 32 * 1024;
-  bool streamed = exceeds_caches(bytes * count);
   for (size_t at = 0; at < bytes; at += kPiece) {
     size_t n = std::min(kPiece, bytes - at);
     for (size_t i = 0; i < count; ++i)

@@ -57,8 +57,12 @@ inline void copy_bytes(const char* from, char* to, size_t bytes, bool streamed) 
     std::memcpy(to, from, bytes);
 }
 
-/// Copies one source to many destinations, in pieces, so that the source is read from memory once.
-/// to[i] may be `from` itself, which is skipped.
-void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count);
+/// Copies one source to many destinations, in pieces, so that the source is read from memory once;
+/// past the caches when `streamed`. to[i] may be `from` itself, which is skipped.
+void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count, bool streamed);
+/// As above, past the caches where all copies together exceed them.
+inline void copy_to_many(const char* from, size_t bytes, char* const* to, size_t count) {
+  copy_to_many(from, bytes, to, count, exceeds_caches(bytes * count));
+}
 
 }  // namespace fgmpi::coll

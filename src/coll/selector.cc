@@ -147,7 +147,7 @@ Status run(settings::SettingId setting, const Team& team, const CollectiveShape&
   constexpr RowOf<rows>* tree = first_row(rows, AlgorithmWay::kTree);
   if constexpr (tree != nullptr) {
     if (team.tree_size() > 0) {
-      count_run(team.open(), tree->runs);
+      if (!shape.counted) count_run(team.open(), tree->runs);
       return tree->function.run(team, args...);
     }
   }
@@ -159,7 +159,7 @@ Status run(settings::SettingId setting, const Team& team, const CollectiveShape&
       multicast::Membership* group;
       FGMPI_TRY(multicast::group_of(caller, &group));
       if (group) {
-        count_run(team.open(), row->runs);
+        if (!shape.counted) count_run(team.open(), row->runs);
         return row->function.run_by_multicast(team, Multicast(caller, group, team.types()),
                                               args...);
       }
@@ -167,7 +167,7 @@ Status run(settings::SettingId setting, const Team& team, const CollectiveShape&
   }
   RowOf<rows>* row = pick_by_messages<rows>(setting, shape);
   if (__builtin_expect(!row, 0)) return no_algorithm(shape.processes, shape.bytes);
-  count_run(team.open(), row->runs);
+  if (!shape.counted) count_run(team.open(), row->runs);
   return row->function.run(team, args...);
 }
 
@@ -200,7 +200,13 @@ Status team_barrier(const Team& team) {
 }
 
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes) {
-  return run<kRows_bcast>(settings::kCollBcast, team, {team.count(), bytes}, root, data, bytes);
+  return team_bcast(team, root, data, bytes, {bytes, 0});
+}
+
+Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes, PieceOfWhole piece) {
+  CollectiveShape shape{team.count(), piece.whole};
+  shape.counted = piece.at > 0;
+  return run<kRows_bcast>(settings::kCollBcast, team, shape, root, data, bytes);
 }
 
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data) {

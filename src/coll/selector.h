@@ -22,6 +22,7 @@ struct CollectiveShape {
   bool commutative = true;  ///< reductions
   bool dense = true;        ///< reductions
   bool regular = true;      ///< every process knows every block's size
+  bool counted = false;     ///< the run is that of a later piece, and is not counted
 };
 
 // pick_bcast() and so on find the algorithm that a team of this shape runs by messages between any
@@ -44,6 +45,12 @@ bool allreduce_is_set();
 // member gives another length.
 Status team_barrier(const Team& team);
 Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes);
+/// A piece of a long broadcast: the bytes of the whole choose the algorithm, and the first piece,
+/// `at` 0, counts as its run.
+struct PieceOfWhole {
+  size_t whole, at;
+};
+Status team_bcast(const Team& team, uint32_t root, char* data, size_t bytes, PieceOfWhole piece);
 Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* data);
 Status team_allreduce(const Team& team, const Reduction& r, char* data);
 Status team_scan(const Team& team, const Reduction& r, char* data, char* before);

@@ -84,6 +84,34 @@ static void pieces(MPI_Comm comm, int from, int to) {
   OK(MPI_Barrier(comm));
 }
 
+/* A broadcast of 64 MiB of columns, which goes in pieces: 24 MiB are enough. */
+static void columns(void) {
+  enum { kRows = 1 << 20, kColumns = 16, kTaken = 8 };
+  int rank;
+  MPI_Datatype taken;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  double* matrix = calloc((size_t)kRows * kColumns, sizeof(double));
+  OK(MPI_Type_vector(kRows, kTaken, kColumns, MPI_DOUBLE, &taken));
+  OK(MPI_Type_commit(&taken));
+  if (rank == 0)
+    for (long i = 0; i < (long)kRows * kColumns; i++) matrix[i] = (double)i;
+  for (int round = 0; round < 2; round++) {
+    if (rank > 0) memset(matrix, 0, (size_t)kRows * kColumns * sizeof(double));
+    OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (round == 1) limit_to(24 << 20);
+    const int code = MPI_Bcast(matrix, 1, taken, 0, MPI_COMM_WORLD);
+    unlimit();
+    CHECK(code == MPI_SUCCESS);
+    for (long i = 0; rank > 0 && i < kRows; i++) {
+      CHECK(matrix[i * kColumns] == (double)(i * kColumns));
+      CHECK(matrix[i * kColumns + kTaken - 1] == (double)(i * kColumns + kTaken - 1));
+      CHECK(matrix[i * kColumns + kTaken] == 0);
+    }
+  }
+  OK(MPI_Type_free(&taken));
+  free(matrix);
+}
+
 int main(int argc, char** argv) {
   int rank, size;
   MPI_Comm pair;
@@ -97,6 +125,7 @@ int main(int argc, char** argv) {
   OK(MPI_Comm_set_errhandler(pair, MPI_ERRORS_RETURN));
   if (argc > 1 && !strcmp(argv[1], "barriers")) barriers(pair);
   if (argc > 1 && !strcmp(argv[1], "pieces")) pieces(MPI_COMM_WORLD, 0, size - 1);
+  if (argc > 1 && !strcmp(argv[1], "columns")) columns();
   OK(MPI_Comm_free(&pair));
   return finish();
 }

@@ -32,4 +32,7 @@ fi
 expect_good "pieces" "$bin/mpiexec" -n 2 -nfg 1 "$prog" pieces
 expect_good "pieces, more ranks" "$bin/mpiexec" -n 2 -nfg 3 "$prog" pieces
 FGMPI_TRANSPORT=ofi expect_good "pieces, over a network" "$bin/mpiexec" -n 2 -nfg 1 "$prog" pieces
+expect_good "columns" "$bin/mpiexec" -n 2 -nfg 1 "$prog" columns
+expect_good "columns, one process" "$bin/mpiexec" -n 1 -nfg 2 "$prog" columns
+expect_good "columns, more ranks" "$bin/mpiexec" -n 2 -nfg 2 "$prog" columns
 exit $((failed > 0))
