@@ -26,22 +26,34 @@ ShortRows make_strided_rows(int64_t first, int64_t bytes, int64_t stride, int64_
   return rows;
 }
 
+ShortRows::RowLength length_of(int64_t bytes) {
+  if (bytes > 32) return ShortRows::kLonger;
+  if (bytes > 16) return ShortRows::kTo32;
+  if (bytes > 8) return ShortRows::kTo16;
+  if (bytes == 8) return ShortRows::k8;
+  if (bytes > 4) return ShortRows::kTo8;
+  if (bytes == 4) return ShortRows::k4;
+  if (bytes > 2) return ShortRows::kTo4;
+  return bytes == 2 ? ShortRows::k2 : ShortRows::k1;
+}
+
 ShortRows make_listed_rows(const TypeTree& tree) {
   std::vector<ShortRows::ListedRow> list;
   bool all = true;
   for_each_run(tree, 1, [&](int64_t offset, int64_t bytes) {
     all = all && fits_32_bits(offset) && list.size() < ShortRows::kMostListed;
-    if (all) list.push_back({static_cast<int32_t>(offset), static_cast<int32_t>(bytes)});
+    if (all)
+      list.push_back(
+          {static_cast<int32_t>(offset), static_cast<uint16_t>(bytes), length_of(bytes)});
   });
   ShortRows rows;
   if (!all) return rows;
+  rows.count = static_cast<uint16_t>(list.size());
+  list.push_back({0, 0, ShortRows::kEnd});
   auto listed = std::make_unique<ShortRows::ListedRow[]>(list.size());
   std::copy(list.begin(), list.end(), listed.get());
   rows.listed = std::move(listed);
-  rows.count = static_cast<uint16_t>(list.size());
-  const bool all_8 =
-      std::all_of(list.begin(), list.end(), [](const auto& row) { return row.bytes == 8; });
-  rows.shape = all_8 ? ShortRows::kListed8 : ShortRows::kListed;
+  rows.shape = ShortRows::kListed;
   return rows;
 }
 
@@ -63,7 +75,7 @@ struct ShortCopy {
 template <CopySides kSides, class CopyRow>
 [[gnu::always_inline]] inline void copy_strided(const ShortRows& rows, ShortCopy<kSides> copy,
                                                 CopyRow copy_one) {
-  const int64_t stride = rows.stride, bytes = rows.bytes;
+  const int64_t stride = rows.stride, bytes = copy_one.length(rows.bytes);
   copy.advance(rows.first, 0);
   uint32_t left = rows.count;
   do {
@@ -72,44 +84,93 @@ template <CopySides kSides, class CopyRow>
   } while (--left > 0);
 }
 
-template <CopySides kSides, class CopyRow>
-[[gnu::always_inline]] inline void copy_listed(const ShortRows& rows, ShortCopy<kSides> copy,
-                                               CopyRow copy_one) {
-  const ShortRows::ListedRow *row = rows.listed.get(), *const end = row + rows.count;
-  for (; row < end; ++row) {
-    ShortCopy<kSides> at = copy;
-    at.advance(row->offset, 0);
-    copy_one(at.to, at.from, row->bytes);
-    copy.advance(0, row->bytes);
-  }
-}
-
 template <int64_t kBytes>
 struct CopyFixedRow {
+  static int64_t length(int64_t) { return kBytes; }
   void operator()(char* to, const char* from, int64_t) const { std::memcpy(to, from, kBytes); }
 };
+/// Two moves, which may overlap.
+template <size_t kPart>
+struct CopyRowByTwo {
+  static int64_t length(int64_t bytes) { return bytes; }
+  void operator()(char* to, const char* from, int64_t bytes) const {
+    detail::copy_ends<kPart>(to, from, static_cast<size_t>(bytes));
+  }
+};
+/// Rows of more than 32 bytes, without a call: the code of the other lengths need not save registers.
+struct CopyLongerRow {
+  static int64_t length(int64_t bytes) { return bytes; }
+  void operator()(char* to, const char* from, int64_t bytes) const {
+    for (; bytes > 32; bytes -= 16, to += 16, from += 16) detail::copy_ends<16>(to, from, 16);
+    detail::copy_ends<16>(to, from, static_cast<size_t>(bytes));
+  }
+};
+struct CopyAnyRow {
+  static int64_t length(int64_t bytes) { return bytes; }
+  void operator()(char* to, const char* from, int64_t bytes) const { copy_row(to, from, bytes); }
+};
+
+/// Copies a listed row; returns the next one.
+template <CopySides kSides, class CopyRow>
+[[gnu::always_inline]] inline const ShortRows::ListedRow* copy_listed_row(
+    const ShortRows::ListedRow* row, ShortCopy<kSides>* copy, CopyRow copy_one) {
+  ShortCopy<kSides> at = *copy;
+  at.advance(row->offset, 0);
+  copy_one(at.to, at.from, row->bytes);
+  copy->advance(0, copy_one.length(row->bytes));
+  return row + 1;
+}
+
+/// Copies listed rows. The code of each length ends with a jump to that of the next row: labels as
+/// values, an extension that GCC and clang have.
+template <CopySides kSides>
+[[gnu::noinline]] void copy_listed(const ShortRows::ListedRow* row, ShortCopy<kSides> copy) {
+  static const void* const code[] = {&&end,      &&row_1, &&row_2,     &&row_to_4,  &&row_4,
+                                     &&row_to_8, &&row_8, &&row_to_16, &&row_to_32, &&longer};
+  goto* code[row->length];
+row_1:
+  row = copy_listed_row(row, &copy, CopyFixedRow<1>());
+  goto* code[row->length];
+row_2:
+  row = copy_listed_row(row, &copy, CopyFixedRow<2>());
+  goto* code[row->length];
+row_to_4:
+  row = copy_listed_row(row, &copy, CopyRowByTwo<2>());
+  goto* code[row->length];
+row_4:
+  row = copy_listed_row(row, &copy, CopyFixedRow<4>());
+  goto* code[row->length];
+row_to_8:
+  row = copy_listed_row(row, &copy, CopyRowByTwo<4>());
+  goto* code[row->length];
+row_8:
+  row = copy_listed_row(row, &copy, CopyFixedRow<8>());
+  goto* code[row->length];
+row_to_16:
+  row = copy_listed_row(row, &copy, CopyRowByTwo<8>());
+  goto* code[row->length];
+row_to_32:
+  row = copy_listed_row(row, &copy, CopyRowByTwo<16>());
+  goto* code[row->length];
+longer:
+  row = copy_listed_row(row, &copy, CopyLongerRow());
+  goto* code[row->length];
+end:
+  return;
+}
 
 template <CopySides kSides>
-[[gnu::noinline]] void copy_uneven_rows(const ShortRows& rows, ShortCopy<kSides> copy) {
-  if (rows.shape == ShortRows::kStrided)
-    copy_strided(rows, copy, copy_row);
-  else
-    copy_listed(rows, copy, copy_row);
+[[gnu::noinline]] void copy_strided_rows(const ShortRows& rows, ShortCopy<kSides> copy) {
+  copy_strided(rows, copy, CopyAnyRow());
 }
 
 template <CopySides kSides>
 [[gnu::always_inline]] inline void copy_short_element(const ShortRows& rows,
                                                       ShortCopy<kSides> copy) {
-  switch (rows.shape) {
-    case ShortRows::kStrided4:
-      return copy_strided(rows, copy, CopyFixedRow<4>());
-    case ShortRows::kStrided8:
-      return copy_strided(rows, copy, CopyFixedRow<8>());
-    case ShortRows::kListed8:
-      return copy_listed(rows, copy, CopyFixedRow<8>());
-    default:
-      return copy_uneven_rows(rows, copy);
-  }
+  if (rows.shape == ShortRows::kListed) return copy_listed(rows.listed.get(), copy);
+  if (rows.shape == ShortRows::kStrided8) return copy_strided(rows, copy, CopyFixedRow<8>());
+  if (rows.shape == ShortRows::kStrided4) return copy_strided(rows, copy, CopyFixedRow<4>());
+  copy_strided_rows(rows, copy);
 }
 
 template <CopySides kSides>

@@ -97,6 +97,11 @@ struct DerivedData {
   datatype::DerivedType* type;  ///< nullptr: the buffer is another one
   uint64_t bytes;
   bool is_row() const { return type->contiguous && type->begins_at_0; }
+  /// The address of the first byte. REQUIRES: type->contiguous.
+  void* first_byte(void* address) const {
+    if (__builtin_expect(type->begins_at_0, 1)) return address;
+    return static_cast<char*>(address) + type->tree.low();
+  }
   bool is_short() const {
     return bytes <= static_cast<uint64_t>(datatype::kMostShortBytes) &&
            type->short_rows.shape != datatype::ShortRows::kNone;

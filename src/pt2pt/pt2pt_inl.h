@@ -135,13 +135,16 @@ inline constexpr uint64_t kTiny = 16;
   recv_by(&op, at, call);
 }
 
-/// As recv_bytes(), for any buffer.
-[[gnu::always_inline]] inline void recv_layout(const Buffer& buffer, Endpoint* at,
+/// As recv_bytes(), for a buffer of `bytes` bytes. REQUIRES: its type is not contiguous.
+[[gnu::always_inline]] inline void recv_layout(const Buffer& buffer, uint64_t bytes, Endpoint* at,
                                                const Envelope& pattern, const char* call,
                                                Outcome* outcome) {
   RecvOp op;
   op.envelope = pattern;
-  op.prepare(buffer, outcome);
+  op.outcome = outcome;
+  op.buffer = &buffer;
+  op.data = nullptr;
+  op.capacity = bytes;
   recv_by(&op, at, call);
 }
 

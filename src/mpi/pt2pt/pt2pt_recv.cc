@@ -12,11 +12,11 @@ int recv_checked(const char* call, void* buf, int64_t count, MPI_Datatype dataty
   if (data.type && (is_member(c, source) || source == MPI_ANY_SOURCE) && tag >= MPI_ANY_TAG) {
     const pt2pt::Envelope pattern{user_ctx(c), source, tag};
     Outcome outcome;
-    if (data.is_row())
-      pt2pt::recv_bytes(buf, data.bytes, my_endpoint(), pattern, call, &outcome);
+    if (data.type->contiguous)
+      pt2pt::recv_bytes(data.first_byte(buf), data.bytes, my_endpoint(), pattern, call, &outcome);
     else
-      pt2pt::recv_layout({buf, count, {datatype, data.type}}, my_endpoint(), pattern, call,
-                         &outcome);
+      pt2pt::recv_layout({buf, count, {datatype, data.type}}, data.bytes, my_endpoint(), pattern,
+                         call, &outcome);
     return received(call, c, &outcome, status);
   }
   Buffer buffer;

@@ -322,6 +322,36 @@ TEST_F(RandomDatatypes, AreCopiedByTheirShortRows) {
   for (const int found : shapes) EXPECT_GT(found, 20);
 }
 
+TEST(ShortRows, OfEachLength) {
+  // Memory of the exact length, so that a sanitizer finds moves beyond it.
+  for (int64_t first = 1; first <= 64; ++first)
+    for (int64_t second = 1; second <= 64; ++second) {
+      const TypeRun runs[] = {{second + 3, first}, {0, second}, {second + first + 4, 5}};
+      TypeTree tree;
+      tree.root = make_runs({runs, runs + 3});
+      tree.size = first + second + 5;
+      tree.extent = tree.high();
+      DerivedType type;
+      type.tree = tree;
+      type.short_rows = make_short_rows(tree);
+      ASSERT_EQ(type.short_rows.shape, ShortRows::kListed);
+      std::vector<char> layout(static_cast<size_t>(tree.extent)), row, expected(layout.size());
+      for (size_t i = 0; i < layout.size(); ++i) layout[i] = static_cast<char>(i + 1);
+      for (const TypeRun& run : runs)
+        for (int64_t i = run.offset; i < run.offset + run.bytes; ++i) {
+          row.push_back(layout[static_cast<size_t>(i)]);
+          expected[static_cast<size_t>(i)] = layout[static_cast<size_t>(i)];
+        }
+      std::vector<char> packed(row.size()), unpacked(layout.size()), copied(layout.size());
+      pack_short(type, layout.data(), 1, packed.data());
+      EXPECT_EQ(packed, row) << first << ' ' << second;
+      unpack_short(type, row.data(), unpacked.data(), 1);
+      EXPECT_EQ(unpacked, expected) << first << ' ' << second;
+      copy_short(type, layout.data(), copied.data(), 1);
+      EXPECT_EQ(copied, expected) << first << ' ' << second;
+    }
+}
+
 TEST_F(RandomDatatypes, AreCopiedFromOneLayoutToAnother) {
   int done = 0, same = 0;
   for_each_case(8, 4000, [&](RandomTypes* random, const Case& from) {
