@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "base/count_words.h"
 #include "datatype/elements.h"
@@ -18,6 +19,14 @@ namespace {
 /// An address that is so many bytes from another one, which may be that of MPI_BOTTOM.
 char* moved(const char* address, int64_t by) {
   return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(address) + static_cast<uintptr_t>(by));
+}
+
+/// Copies words at listed offsets: copy(offset, number) copies one.
+template <class CopyWord>
+[[gnu::always_inline]] inline void for_each_word(const std::vector<int32_t>& offsets,
+                                                 CopyWord copy) {
+  const size_t count = offsets.size();
+  for (size_t i = 0; i < count; ++i) copy(int64_t{offsets[i]}, i);
 }
 
 /// The two sides of a copy, of which one is a row of packed data. For a row of the layout at offset
@@ -40,6 +49,14 @@ struct Sides {
     else
       copy_row(moved(layout, at), packed + before, bytes);
   }
+  template <class Word>
+  void copy_words(int64_t at, int64_t before, const std::vector<int32_t>& offsets) const {
+    char *const words = moved(layout, at), *const row = packed + before;
+    for_each_word(offsets, [=](int64_t offset, size_t i) {
+      char *const word = words + offset, *const in_row = row + i * sizeof(Word);
+      std::memcpy(kPacks ? in_row : word, kPacks ? word : in_row, sizeof(Word));
+    });
+  }
 };
 
 /// Both sides have the same layout.
@@ -51,6 +68,14 @@ struct SameLayout {
   }
   void copy_one(int64_t at, int64_t, int64_t bytes) const {
     copy_row(moved(to, at), moved(from, at), bytes);
+  }
+  template <class Word>
+  void copy_words(int64_t at, int64_t, const std::vector<int32_t>& offsets) const {
+    char* const words = moved(to, at);
+    const char* const others = moved(from, at);
+    for_each_word(offsets, [=](int64_t offset, size_t) {
+      std::memcpy(words + offset, others + offset, sizeof(Word));
+    });
   }
 };
 
@@ -179,6 +204,21 @@ void copy_places(const TypeNode& node, int64_t at, int64_t before, int64_t first
                                   });
 }
 
+/// Copies all runs of a kRuns node.
+template <class To>
+void copy_runs(const TypeNode& node, int64_t at, int64_t before, To& to) {
+  if constexpr (!std::is_same_v<To, FewRows>) {
+    if (const RunWords* words = node.lists->words.get()) {
+      if (words->bytes == 8) return to.template copy_words<int64_t>(at, before, words->offsets);
+      return to.template copy_words<int32_t>(at, before, words->offsets);
+    }
+  }
+  for_each_listed_run(node, [&](int64_t offset, int64_t bytes) {
+    to.copy_one(at + offset, before, bytes);
+    before += bytes;
+  });
+}
+
 template <class To>
 void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to) {
   switch (node.kind) {
@@ -189,10 +229,7 @@ void copy_node(const TypeNode& node, int64_t at, int64_t before, To& to) {
     case TypeNode::kPlaces:
       return copy_places(node, at, before, 0, node.count, to);
     case TypeNode::kRuns:
-      return for_each_listed_run(node, [&](int64_t offset, int64_t bytes) {
-        to.copy_one(at + offset, before, bytes);
-        before += bytes;
-      });
+      return copy_runs(node, at, before, to);
     case TypeNode::kList:
       for (const TypePart& part : node.lists->parts) {
         copy_node(*part.node, at + part.offset, before, to);
@@ -344,6 +381,21 @@ void copy_packed(char* layout, const Type& type, int64_t position, int64_t bytes
     unpack_short(*type.derived(), packed, layout, bytes / size);
 }
 
+/// Packs or unpacks whole elements: without the divisions by which copy_packed() finds them.
+template <bool kPacks>
+void copy_whole(char* layout, const Type& type, int64_t count, char* packed) {
+  const int64_t bytes = count * type.size();
+  if (bytes <= 0) return;
+  if (type.contiguous()) return copy_in_row<kPacks>(layout, type.true_lb(), bytes, packed);
+  const DerivedType& derived = *type.derived();
+  if (bytes > kMostShortBytes || !type.has_short_rows())
+    return copy_elements(derived.tree, count, Sides<kPacks>{layout, packed});
+  if (kPacks)
+    pack_short(derived, layout, count, packed);
+  else
+    unpack_short(derived, packed, layout, count);
+}
+
 /// One side of a copy between two layouts: the rows that come next.
 class RowsAhead {
  public:
@@ -406,7 +458,7 @@ void pack_by_tree(const void* buffer, const TypeTree& tree, int64_t position, in
 }
 
 void pack(const void* buffer, int64_t count, const Type& type, void* out) {
-  pack_part(buffer, type, 0, count * type.size(), out);
+  copy_whole<true>(address(buffer), type, count, address(out));
 }
 
 void unpack_part(const void* in, int64_t bytes, void* buffer, const Type& type, int64_t position) {
@@ -418,8 +470,13 @@ void unpack_by_tree(const void* in, int64_t bytes, void* buffer, const TypeTree&
   copy_packed<false>(address(buffer), tree, position, bytes, address(in));
 }
 
+void unpack_whole(const void* in, void* buffer, int64_t count, const Type& type) {
+  copy_whole<false>(address(buffer), type, count, address(in));
+}
+
 void unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type) {
-  unpack_part(in, std::min(bytes, count * type.size()), buffer, type, 0);
+  if (bytes >= count * type.size()) return unpack_whole(in, buffer, count, type);
+  unpack_part(in, bytes, buffer, type, 0);
 }
 
 void copy_part(const void* from, const Type& from_type, void* to, const Type& to_type,

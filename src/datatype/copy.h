@@ -24,6 +24,8 @@ void pack_by_tree(const void* buffer, const TypeTree& tree, int64_t position, in
 /// Unpacks `bytes` bytes (a whole message or a truncated one: not necessarily whole elements) into
 /// `count` elements at `buffer`, at most as many as these have.
 void unpack(const void* in, int64_t bytes, void* buffer, int64_t count, const Type& type);
+/// Unpacks `count` whole elements.
+void unpack_whole(const void* in, void* buffer, int64_t count, const Type& type);
 /// Unpacks `bytes` bytes, which are byte number `position` and following of the data, into elements
 /// at `buffer`.
 void unpack_part(const void* in, int64_t bytes, void* buffer, const Type& type, int64_t position);

@@ -79,6 +79,24 @@ void join(std::vector<TypeRun>* runs) {
   runs->resize(kept);
 }
 
+/// The words of few runs, where they are not more than two a run on average: then they take no more
+/// memory than the runs. Else nullptr.
+std::unique_ptr<const RunWords> words_of(const std::vector<TypeRun>& runs, int64_t bytes) {
+  const auto consist_of = [&](int32_t word) {
+    return std::all_of(runs.begin(), runs.end(),
+                       [&](const TypeRun& run) { return run.bytes % word == 0; });
+  };
+  const int32_t word = consist_of(8) ? 8 : consist_of(4) ? 4 : 0;
+  if (word == 0 || bytes / word > 2 * static_cast<int64_t>(runs.size())) return nullptr;
+  auto words = std::make_unique<RunWords>();
+  words->bytes = word;
+  words->offsets.reserve(static_cast<size_t>(bytes / word));
+  for (const TypeRun& run : runs)
+    for (int64_t at = 0; at < run.bytes; at += word)
+      words->offsets.push_back(static_cast<int32_t>(run.offset + at));
+  return words;
+}
+
 }  // namespace
 
 TypePart make_run(int64_t offset, int64_t bytes) {
@@ -152,6 +170,7 @@ TypePart make_runs(std::vector<TypeRun> runs) {
     for (size_t i = 0; i < runs.size(); ++i)
       lists->few.push_back({static_cast<int32_t>(offsets[i]), static_cast<int32_t>(ends[i])});
     lists->few.shrink_to_fit();
+    lists->words = words_of(runs, node->size);
   } else {
     lists->offsets = NumberList(offsets);
     lists->ends = NumberList(ends);
@@ -259,6 +278,8 @@ size_t TypeTree::memory() const {
     bytes += sizeof lists + lists.few.capacity() * sizeof(FewRun) + lists.offsets.heap_bytes() +
              lists.ends.heap_bytes() + lists.parts.capacity() * sizeof(TypePart) +
              lists.starts.capacity() * sizeof(int64_t);
+    if (lists.words)
+      bytes += sizeof *lists.words + lists.words->offsets.capacity() * sizeof(int32_t);
   });
   return bytes;
 }

@@ -61,16 +61,24 @@ struct FewRun {
   int32_t end;  ///< the bytes of data up to its end
 };
 
+/// The words of 8 or 4 bytes of which few runs consist. Whole copies follow them, without a branch
+/// for the length of a run.
+struct RunWords {
+  int32_t bytes;                 ///< of a word
+  std::vector<int32_t> offsets;  ///< of each word
+};
+
 /// What kPlaces, kRuns and kList list.
 struct TypeNodeLists {
   /// kRuns with at most kMostFew runs whose numbers need 32 bits: as much memory as compressed
   /// lists take, but read without a call.
   std::vector<FewRun> few;
   static constexpr size_t kMostFew = 256;
-  NumberList offsets;           ///< kPlaces, other kRuns
-  NumberList ends;              ///< other kRuns: the bytes of data up to the end of each
-  std::vector<TypePart> parts;  ///< kList
-  std::vector<int64_t> starts;  ///< kList: bytes of data before each
+  std::unique_ptr<const RunWords> words;  ///< of `few`, or nullptr
+  NumberList offsets;                     ///< kPlaces, other kRuns
+  NumberList ends;                        ///< other kRuns: the bytes of data up to the end of each
+  std::vector<TypePart> parts;            ///< kList
+  std::vector<int64_t> starts;            ///< kList: bytes of data before each
 };
 
 struct TypeNode {

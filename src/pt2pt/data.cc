@@ -40,6 +40,8 @@ void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
   if (n == 0) return;
   if (op->data) {
     copy_bytes(op->data, bytes, n);
+  } else if (n == op->capacity && !op->of_part) {
+    datatype::unpack_whole(bytes, op->buffer->address, op->buffer->count, op->buffer->type);
   } else {
     unpack_piece(op, 0, bytes, n);
     check_end(op, n);

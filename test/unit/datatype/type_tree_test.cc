@@ -198,6 +198,57 @@ TEST(TypeTree, AMillionBlocks) {
 }
 
 /// Depth of types in each other is no reason to compute them again for each block.
+/// Blocks of one to three elements at irregular places, and what packing them gives.
+template <class T>
+void check_words(MPI_Datatype element, int32_t word_bytes) {
+  std::vector<int> lengths, places;
+  int end = 0;
+  for (int i = 0; i < 100; ++i) {
+    lengths.push_back(1 + i * i % 3);
+    places.push_back(i ? end + 1 + i % 5 : 0);
+    end = places.back() + lengths.back();
+  }
+  Type type;
+  ASSERT_TRUE(
+      make_indexed(false, 100, lengths.data(), places.data(), type_of(element), &type).ok());
+  const RunWords* words = type.tree().root.node->lists->words.get();
+  EXPECT_EQ(words ? words->bytes : 0, word_bytes);
+  std::vector<T> memory(static_cast<size_t>(2 * end)), expected, packed, out(memory.size()),
+      copied(memory.size());
+  std::iota(memory.begin(), memory.end(), T{1});
+  std::vector<bool> is_data(memory.size());
+  const auto extent = static_cast<size_t>(type.extent() / static_cast<int64_t>(sizeof(T)));
+  for (size_t k = 0; k < 2; ++k)
+    for (size_t i = 0; i < 100; ++i)
+      for (int j = 0; j < lengths[i]; ++j) {
+        const size_t at = static_cast<size_t>(places[i] + j) + k * extent;
+        expected.push_back(memory[at]);
+        is_data[at] = true;
+      }
+  packed.resize(expected.size());
+  const T* data = memory.data();
+  pack(data, 2, type, packed.data());
+  EXPECT_EQ(packed, expected);
+  unpack(packed.data(), 2 * type.size(), out.data(), 2, type);
+  ASSERT_TRUE(copy(data, 2, type, copied.data(), 2, type).ok());
+  for (size_t i = 0; i < memory.size(); ++i) EXPECT_EQ(out[i], is_data[i] ? memory[i] : T{});
+  EXPECT_EQ(copied, out);
+  // Parts begin and end within runs, and within words.
+  const int64_t most = 2 * type.size();
+  for (int64_t from = 0; from < most; from += 7 * from / 5 + 5) {
+    const int64_t bytes = std::min<int64_t>(most - from, 333);
+    std::vector<char> part(static_cast<size_t>(bytes));
+    pack_part(data, type, from, bytes, part.data());
+    EXPECT_EQ(memcmp(part.data(), reinterpret_cast<char*>(expected.data()) + from, part.size()), 0);
+  }
+}
+
+TEST(TypeTree, WordsOfFewRuns) {
+  check_words<double>(MPI_DOUBLE, 8);
+  check_words<float>(MPI_FLOAT, 4);
+  check_words<short>(MPI_SHORT, 0);
+}
+
 TEST(TypeTree, NestedListsArePlacedInLinearTime) {
   Type type = type_of(MPI_INT);
   const int lengths[] = {1, 2, 1, 2, 1, 1, 2, 1}, displs[] = {0, 3, 7, 11, 14, 20, 22, 25};
