@@ -35,13 +35,31 @@ uint64_t truncated(RecvOp* op, uint64_t size) {
   return op->capacity;
 }
 
+namespace {
+
+/// Copies `n` bytes into the layout of a receive by copy(). Layouts that are nested very deep, and
+/// two different ones, need memory for the walk over them: without it the message is dropped, and
+/// its receive has the error. The sender, if it is the caller, has done its part.
+template <class Copy>
+[[gnu::always_inline]] inline void copy_into_layout(RecvOp* op, uint64_t n, Copy copy) {
+  try {
+    copy();
+  } catch (const std::bad_alloc&) {
+    record_first_error(op, no_memory_for_message(n));
+  }
+}
+
+}  // namespace
+
 void fill(RecvOp* op, const Envelope& from, const void* bytes, uint64_t size) {
   uint64_t n = set_outcome(op, from, size);
   if (n == 0) return;
   if (op->data) {
     copy_bytes(op->data, bytes, n);
   } else if (n == op->capacity && !op->of_part) {
-    datatype::unpack_whole(bytes, op->buffer->address, op->buffer->count, op->buffer->type);
+    copy_into_layout(op, n, [=] {
+      datatype::unpack_whole(bytes, op->buffer->address, op->buffer->count, op->buffer->type);
+    });
   } else {
     unpack_piece(op, 0, bytes, n);
     check_end(op, n);
@@ -63,8 +81,10 @@ int64_t first_byte(const RecvOp* op) {
 }  // namespace
 
 void unpack_piece(RecvOp* op, uint64_t offset, const void* bytes, uint64_t n) {
-  datatype::unpack_part(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->type,
-                        first_byte(op) + static_cast<int64_t>(offset));
+  copy_into_layout(op, n, [=] {
+    datatype::unpack_part(bytes, static_cast<int64_t>(n), op->buffer->address, op->buffer->type,
+                          first_byte(op) + static_cast<int64_t>(offset));
+  });
 }
 
 void check_end(RecvOp* op, uint64_t n) {
@@ -77,11 +97,15 @@ void fill_from(RecvOp* op, const Envelope& from, const Buffer& source) {
     return fill(op, from, bytes_of(source), static_cast<uint64_t>(source.bytes()));
   const uint64_t n = set_outcome(op, from, static_cast<uint64_t>(source.bytes()));
   if (n == 0) return;
-  if (op->data)
-    return datatype::pack_part(source.address, source.type, 0, static_cast<int64_t>(n), op->data);
-  datatype::copy_part(source.address, source.type, op->buffer->address, op->buffer->type,
-                      first_byte(op), static_cast<int64_t>(n));
-  check_end(op, n);
+  const auto bytes = static_cast<int64_t>(n);
+  copy_into_layout(op, n, [&] {
+    if (op->data)
+      datatype::pack_part(source.address, source.type, 0, bytes, op->data);
+    else
+      datatype::copy_part(source.address, source.type, op->buffer->address, op->buffer->type,
+                          first_byte(op), bytes);
+  });
+  if (!op->data) check_end(op, n);
 }
 
 void fill_from_short(RecvOp* op, const Envelope& from, const ShortData& source) {

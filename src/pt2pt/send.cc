@@ -120,7 +120,12 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
   if (mode == SendMode::kSynchronous) return false;
   UnexpectedMessage* u = eager_copy(envelope, static_cast<uint64_t>(buffer.bytes()));
   if (!u) return false;
-  datatype::pack(buffer.address, buffer.count, buffer.type, u->payload());
+  try {
+    datatype::pack(buffer.address, buffer.count, buffer.type, u->payload());
+  } catch (const std::bad_alloc&) {
+    drop_unexpected(u);
+    throw;
+  }
   push_eager_copy(at, u);
   return true;
 }
