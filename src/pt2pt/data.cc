@@ -113,7 +113,7 @@ void fill_from_short(RecvOp* op, const Envelope& from, const ShortData& source) 
   if (n == 0) return;
   if (__builtin_expect(n == size, 1)) {
     if (op->data) return pack_short(*source.type, source.address, source.count, op->data);
-    if (op->buffer->type.derived() == source.type)
+    if (op->buffer->type.derived() == source.type && !op->of_part)
       return copy_short(*source.type, source.address, op->buffer->address, source.count);
   }
   char row[datatype::kMostShortBytes];
