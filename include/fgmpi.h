@@ -323,7 +323,8 @@ int MPIX_Tool_notify(int process, const void* data, int bytes);
  * a while, before the library checks whether the whole job waits for ever. The function calls
  * nothing of MPI but MPIX_Tool_notify, whose bytes arrive before a deadlock is reported. Null:
  * none. A tool calls this before MPI_Init. Local. */
-int MPIX_Tool_parked(void (*parked)(void));
+typedef void (*MPIX_Tool_idle)(void);
+int MPIX_Tool_parked(MPIX_Tool_idle parked);
 
 #ifdef __cplusplus
 }

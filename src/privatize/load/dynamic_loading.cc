@@ -18,6 +18,7 @@
 #include "privatize/load/libraries.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/real_loader.h"
+#include "privatize/load/standard_abi.h"
 #include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize {
@@ -102,9 +103,21 @@ void* found_globally(void* found, void* caller) {
   return result;
 }
 
+/// Of all names that the program may find, those of MPI depend on the ABI that the caller uses.
+void* find_mpi_function(void* handle, const char* name, const void* caller) {
+  if (!has_standard_abi() || !name) return nullptr;
+  link_map* map = nullptr;
+  const bool anywhere = handle == RTLD_DEFAULT ||
+                        (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map == program_module());
+  const auto module = anywhere ? module_at(caller) : std::nullopt;
+  return module ? find_standard_function(module->map, name) : nullptr;
+}
+
 void* symbol_for_rank(void* handle, const char* name) {
   static void* const real = real::function("dlsym");
   void* const caller = caller_as_loaded(__builtin_return_address(0));
+  if (handle != RTLD_NEXT)
+    if (void* function = find_mpi_function(handle, name, caller)) return function;
   void* found = real::call_from(real, caller, handle, const_cast<char*>(name), nullptr);
   return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
 }
@@ -205,6 +218,7 @@ int iterate_for_shared_code(Visit* visit, void* data) {
 #define FGMPI_LOADER_FUNCTION(name, number) #name,
 constexpr const char* kLoaderFunctions[] = {FGMPI_LOADER_FUNCTIONS(FGMPI_LOADER_FUNCTION)};
 #undef FGMPI_LOADER_FUNCTION
+constexpr int kOpen = 0, kSymbol = 2;
 constexpr int kIterate = static_cast<int>(std::size(kLoaderFunctions)) - 1;
 
 /// The C library's function of this entry; looked up at the first call.
@@ -225,6 +239,32 @@ void* pointer_to(F* function) {
 }  // namespace
 
 namespace {
+
+/// dlopen() and dlsym() of a program without images that calls the standard ABI.
+void* open_and_bind(const char* file, int mode) {
+  static void* const real = real::function("dlopen");
+  void* handle = real::call_from(real, __builtin_return_address(0), const_cast<char*>(file),
+                                 reinterpret_cast<void*>(static_cast<intptr_t>(mode)), nullptr);
+  bind_standard_abi();
+  return handle;
+}
+void* symbol_by_abi(void* handle, const char* name) {
+  static void* const real = real::function("dlsym");
+  void* const caller = __builtin_return_address(0);
+  if (handle != RTLD_NEXT)
+    if (void* function = find_mpi_function(handle, name, caller)) return function;
+  return real::call_from(real, caller, handle, const_cast<char*>(name), nullptr);
+}
+
+/// The function of an entry for a caller that is no rank with an image.
+FGMPI_NOT_SANITIZED void* plain_function_for(int entry, uintptr_t caller) {
+  if (has_standard_abi() && !in_this_library(caller)) {
+    if (entry == kOpen) return pointer_to(open_and_bind);
+    if (entry == kSymbol) return pointer_to(symbol_by_abi);
+  }
+  return plain_function(entry);
+}
+
 void* iteration_for(uintptr_t caller) {
   uint32_t rank = 0, code = 0;
   if (!image_on_stack(&rank)) return plain_function(kIterate);
@@ -241,7 +281,7 @@ void* function_for(int entry, uintptr_t caller) {
   uint32_t k = 0;
   if (in_this_library(caller)) return plain_function(entry);
   if (entry == kIterate) return iteration_for(caller);
-  if (!calling_image(&k) || !is_of_program(caller)) return plain_function(entry);
+  if (!calling_image(&k) || !is_of_program(caller)) return plain_function_for(entry, caller);
   return of_rank[entry];
 }
 }  // namespace
@@ -251,7 +291,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] FGMPI_NOT_SANITIZED void*
 fgmpi_choose_loader_function(int entry, const void* caller) {
   return g_mode == ImageMode::kImages || g_has_guests
              ? function_for(entry, reinterpret_cast<uintptr_t>(caller))
-             : plain_function(entry);
+             : plain_function_for(entry, reinterpret_cast<uintptr_t>(caller));
 }
 
 }  // namespace fgmpi::privatize

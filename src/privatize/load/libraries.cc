@@ -400,8 +400,8 @@ bool is_needed_as(const link_map* module, std::string_view name) {
 
 bool is_mpi_library(std::string_view file) {
   static constexpr std::string_view kStems[] = {
-      "libmpich",    "libmpi",       "libpmpi",   "libmpicxx", "libmpichcxx", "libmpifort",
-      "libmpichf90", "libmpichfort", "libfmpich", "libmpl",    "libopa"};
+      "libmpich",   "libmpi",      "libmpi_abi",   "libpmpi",   "libmpicxx", "libmpichcxx",
+      "libmpifort", "libmpichf90", "libmpichfort", "libfmpich", "libmpl",    "libopa"};
   return std::find(std::begin(kStems), std::end(kStems), stem(file)) != std::end(kStems);
 }
 

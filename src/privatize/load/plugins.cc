@@ -29,6 +29,7 @@
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
 #include "privatize/load/real_loader.h"
+#include "privatize/load/standard_abi.h"
 #include "proclet-sched/coroutine/debug_table.h"
 #include "proclet-sched/immortal.h"
 
@@ -172,6 +173,7 @@ void* load(const char* file, int mode, const void* caller) {
                                  reinterpret_cast<void*>(static_cast<intptr_t>(mode)), nullptr);
   t_loading = false;
   if (!handle) s.found.clear();
+  bind_standard_abi();  // before images are made of what the dynamic linker has bound
   return handle;
 }
 

@@ -1,0 +1,190 @@
+// Modules that call the standard ABI are bound to libmpi_abi.
+
+#include "privatize/load/standard_abi.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "base/modules.h"
+#include "base/page.h"
+#include "base/plain_mutex.h"
+#include "base/relocation_kind.h"
+#include "privatize/load/libraries.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+constinit PlainMutex g_mutex;  ///< one binds at a time
+
+bool is_standard_library(std::string_view file) { return file.starts_with("libmpi_abi.so"); }
+
+bool needs_standard(const link_map* map) {
+  if (!strchr(map->l_name, '/') && map != program_module()) return false;  // the kernel's module
+  for (std::string_view name : DynamicSection(map).needed())
+    if (is_standard_library(name)) return true;
+  return false;
+}
+
+bool is_mpi_function(const char* name) {
+  return strncmp(name, "MPI", 3) == 0 || strncmp(name, "PMPI", 4) == 0;
+}
+
+/// The symbols of a loaded module, and its relocations.
+class ModuleSymbols {
+ public:
+  explicit ModuleSymbols(const link_map* map) : map_(map) {
+    DynamicSection(map).for_each([&](const ElfW(Dyn) & d) {
+      const auto value = d.d_un.d_val;
+      if (d.d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(d.d_un.d_ptr);
+      if (d.d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(d.d_un.d_ptr);
+      if (d.d_tag == DT_GNU_HASH) hash_ = reinterpret_cast<const uint32_t*>(d.d_un.d_ptr);
+      if (d.d_tag == DT_RELA) tables_[0].first = reinterpret_cast<const ElfW(Rela)*>(d.d_un.d_ptr);
+      if (d.d_tag == DT_RELASZ) tables_[0].count = value / sizeof(ElfW(Rela));
+      if (d.d_tag == DT_JMPREL)
+        tables_[1].first = reinterpret_cast<const ElfW(Rela)*>(d.d_un.d_ptr);
+      if (d.d_tag == DT_PLTRELSZ) tables_[1].count = value / sizeof(ElfW(Rela));
+    });
+  }
+
+  /// The address of a function that the module defines; nullptr where it defines none.
+  void* find(const char* wanted) const {
+    if (!symbols_ || !strings_ || !hash_) return nullptr;
+    uint32_t hash = 5381;
+    for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
+    // The table (DT_GNU_HASH): number of buckets, first symbol in them, words of the filter, its
+    // shift; the filter; the buckets; the chains.
+    const uint32_t count = hash_[0], first = hash_[1], words = hash_[2];
+    const uint32_t *buckets = hash_ + 4 + 2 * words, *chains = buckets + count;
+    if (count == 0) return nullptr;
+    for (uint32_t i = buckets[hash % count]; i >= first && i != 0; ++i) {
+      const uint32_t link = chains[i - first];
+      if ((link | 1) == (hash | 1) && symbols_[i].st_shndx != SHN_UNDEF &&
+          strcmp(strings_ + symbols_[i].st_name, wanted) == 0)
+        return reinterpret_cast<void*>(map_->l_addr + symbols_[i].st_value);
+      if (link & 1) break;  // the last of its bucket
+    }
+    return nullptr;
+  }
+
+  /// Calls f(name, word, addend) for each word that holds the address of a function of another
+  /// module.
+  template <class F>
+  void for_each_reference(F&& f) const {
+    for (const Table& table : tables_)
+      for (size_t i = 0; table.first && i < table.count; ++i) {
+        const ElfW(Rela)& entry = table.first[i];
+        const RelocationKind kind = relocation_kind(entry);
+        if (kind != RelocationKind::kAddress && kind != RelocationKind::kGlobal &&
+            kind != RelocationKind::kJumpSlot)
+          continue;
+        const ElfW(Sym)& symbol = symbols_[ELF64_R_SYM(entry.r_info)];
+        if (symbol.st_shndx != SHN_UNDEF) continue;
+        f(strings_ + symbol.st_name, reinterpret_cast<uintptr_t*>(map_->l_addr + entry.r_offset),
+          kind == RelocationKind::kAddress ? static_cast<uintptr_t>(entry.r_addend) : 0);
+      }
+  }
+
+ private:
+  struct Table {
+    const ElfW(Rela) * first = nullptr;
+    size_t count = 0;
+  };
+  const link_map* map_;
+  const ElfW(Sym) * symbols_ = nullptr;
+  const char* strings_ = nullptr;
+  const uint32_t* hash_ = nullptr;
+  Table tables_[2];  ///< for data, and for functions that may be bound late
+};
+
+/// The modules that define functions of the standard ABI, in the order in which they are searched:
+/// those that need libmpi_abi, among them tools, and the library.
+std::vector<ModuleSymbols> standard_modules() {
+  std::vector<ModuleSymbols> found;
+  for (const link_map* map : loaded_modules())
+    if (needs_standard(map) || is_standard_library(file_name(map->l_name))) found.emplace_back(map);
+  return found;
+}
+
+void* find_in(const std::vector<ModuleSymbols>& modules, const char* name) {
+  for (const ModuleSymbols& module : modules)
+    if (void* function = module.find(name)) return function;
+  return nullptr;
+}
+
+/// The addresses of a module that the dynamic linker has made read-only after its work.
+AddressRange read_only_after_binding(const link_map* map) {
+  AddressRange range;
+  find_loaded_module([&](const dl_phdr_info& module) {
+    if (module.dlpi_addr != map->l_addr) return false;
+    for (const ElfW(Phdr) & segment : segments_of(module))
+      if (segment.p_type == PT_GNU_RELRO)
+        range = {page_down(map->l_addr + segment.p_vaddr, machine_page_bytes()),
+                 page_down(map->l_addr + segment.p_vaddr + segment.p_memsz, machine_page_bytes())};
+    return true;
+  });
+  return range;
+}
+
+void bind(const link_map* map, const std::vector<ModuleSymbols>& modules) {
+  const AddressRange read_only = read_only_after_binding(map);
+  bool writable = false;
+  ModuleSymbols(map).for_each_reference([&](const char* name, uintptr_t* word, uintptr_t addend) {
+    if (!is_mpi_function(name)) return;
+    const auto function = reinterpret_cast<uintptr_t>(find_in(modules, name));
+    if (!function || *word == function + addend) return;
+    if (!writable && read_only.contains(reinterpret_cast<uintptr_t>(word))) {
+      writable = mprotect(reinterpret_cast<void*>(read_only.low), read_only.high - read_only.low,
+                          PROT_READ | PROT_WRITE) == 0;
+      if (!writable) return;
+    }
+    *word = function + addend;
+  });
+  if (writable)
+    mprotect(reinterpret_cast<void*>(read_only.low), read_only.high - read_only.low, PROT_READ);
+}
+
+}  // namespace
+
+constinit bool g_has_standard_abi = false;
+
+void bind_standard_abi() {
+  if (!has_standard_abi()) return;
+  const std::lock_guard<PlainMutex> lock(g_mutex);
+  const std::vector<ModuleSymbols> modules = standard_modules();
+  for (const link_map* map : loaded_modules())
+    if (needs_standard(map)) bind(map, modules);
+}
+
+void* find_standard_function(const link_map* caller, const char* name) {
+  return needs_standard(caller) && is_mpi_function(name) ? find_in(standard_modules(), name)
+                                                         : nullptr;
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi;
+using namespace fgmpi::privatize;
+
+void fgmpi_abi_bind(void) {
+  __atomic_store_n(&g_has_standard_abi, true, __ATOMIC_RELAXED);
+  bind_standard_abi();
+}
+
+void* fgmpi_abi_tool_function(const char* name) {
+  static const std::vector<ModuleSymbols> tools = [] {
+    std::vector<ModuleSymbols> found;
+    const auto self = module_at(reinterpret_cast<void*>(&fgmpi_abi_bind));
+    for (const link_map* map : loaded_modules()) {
+      if (self && map == self->map) break;
+      if (map == program_module() || !strchr(map->l_name, '/') || needs_standard(map)) continue;
+      ModuleSymbols symbols(map);
+      if (symbols.find("MPI_Init")) found.push_back(symbols);
+    }
+    return found;
+  }();
+  return find_in(tools, name);
+}
