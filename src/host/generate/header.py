@@ -69,8 +69,9 @@ def split_parameters(text):
     return [part for part in (p.strip() for p in text.split(",")) if part and part != "void"]
 
 
-def preprocessed(arguments):
-    source = '#include <mpi.h>\n#include "%s"\n' % INTERNAL_HEADER
+def preprocessed(arguments, more=()):
+    """Returns mpi.h, host/internal.h and the headers `more`, whose paths are given, after the preprocessor."""
+    source = '#include <mpi.h>\n#include "%s"\n' % INTERNAL_HEADER + "".join(f'#include "{path}"\n' for path in more)
     src = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     command = [*arguments.cc.split(), "-E", "-P", "-x", "c", f"-I{arguments.include}", f"-I{src}", "-"]
     run = subprocess.run(command, input=source, capture_output=True, text=True)

@@ -1,0 +1,430 @@
+// Values of the standard ABI as values of MPICH's ABI, and back.
+//
+//   kind         standard ABI                               MPICH's ABI
+//   handle       a pointer; predefined ones are below 1024  an int; predefined ones have bit 31 clear
+//   other handles of a rank        the int, as an unsigned number, is the pointer's value
+//   MPI_File     as other handles                           a pointer, which both ABIs have; 0 is null
+//   status       32 bytes: source, tag, error, 5 words      20 bytes: 2 words, source, tag, error
+//   constants    generate/abi.py writes functions for each family of constants.table
+//
+// Classes whose names end in Out or InOut stand for an argument for the time of a call: they are
+// made from the program's pointer, are passed to the library as a pointer to MPICH's form, and
+// store the result in the standard form when the call's statement ends. A value that the call has
+// not touched is not stored. Null pointers are passed on: the library reports them.
+//
+// Source: MPI-5.0 chapter 20. Thread rule: any thread; there is no state.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "abi/abi_constants.h"
+
+namespace fgmpi::abi {
+
+/// A handle of the standard ABI.
+using Handle = uintptr_t;
+
+/// A status of the standard ABI. The first two internal words are MPICH's count of bytes.
+struct Status {
+  int source, tag, error;
+  int internal[5];
+};
+static_assert(sizeof(Status) == 32);
+
+inline constexpr Handle kPredefinedHandles = 1024;
+
+// ---- Handles ------------------------------------------------------------------------------------
+
+inline int to_mpich(Handle handle) {
+  if (handle < kPredefinedHandles) return kPredefined[handle];
+  // A value that is no handle becomes 0, which is none in MPICH's ABI either.
+  return handle >> 32 ? 0 : static_cast<int>(handle);
+}
+/// The standard handle of one whose bit 31 is clear.
+Handle predefined_to_standard(int handle);
+inline Handle to_standard(int handle) {
+  return handle < 0 ? static_cast<uint32_t>(handle) : predefined_to_standard(handle);
+}
+
+inline MPI_File to_mpich_file(Handle handle) {
+  return handle == kFileNull ? MPI_FILE_NULL : reinterpret_cast<MPI_File>(handle);
+}
+inline Handle to_standard_file(MPI_File file) {
+  return file == MPI_FILE_NULL ? Handle{kFileNull} : reinterpret_cast<Handle>(file);
+}
+
+/// A handle of the tools interface: a pointer in both ABIs.
+template <class Pointer>
+Pointer to_mpich_pointer(Handle handle) {
+  return reinterpret_cast<Pointer>(handle);
+}
+template <>
+inline MPI_T_pvar_handle to_mpich_pointer<MPI_T_pvar_handle>(Handle handle) {
+  return handle == kAllVariables ? MPI_T_PVAR_ALL_HANDLES
+                                 : reinterpret_cast<MPI_T_pvar_handle>(handle);
+}
+
+/// A handle that the call sets. No call sets one to 0, which is not a handle.
+class HandleOut {
+ public:
+  explicit HandleOut(Handle* standard) : standard_(standard) {}
+  HandleOut(const HandleOut&) = delete;
+  HandleOut& operator=(const HandleOut&) = delete;
+  ~HandleOut() {
+    if (mpich_ != 0) *standard_ = to_standard(mpich_);
+  }
+  operator int*() { return standard_ ? &mpich_ : nullptr; }
+
+ private:
+  Handle* standard_;
+  int mpich_ = 0;
+};
+
+/// A handle that the call reads and may change.
+class HandleInOut {
+ public:
+  explicit HandleInOut(Handle* standard) : standard_(standard) {
+    if (standard_) mpich_ = before_ = to_mpich(*standard_);
+  }
+  HandleInOut(const HandleInOut&) = delete;
+  HandleInOut& operator=(const HandleInOut&) = delete;
+  ~HandleInOut() {
+    if (mpich_ != before_) *standard_ = to_standard(mpich_);
+  }
+  operator int*() { return standard_ ? &mpich_ : nullptr; }
+
+ private:
+  Handle* standard_;
+  int mpich_ = 0, before_ = 0;
+};
+
+/// A file's handle that the call sets or changes.
+class FileInOut {
+ public:
+  explicit FileInOut(Handle* standard, bool reads = true) : standard_(standard) {
+    if (standard_ && reads) mpich_ = before_ = to_mpich_file(*standard_);
+  }
+  FileInOut(const FileInOut&) = delete;
+  FileInOut& operator=(const FileInOut&) = delete;
+  ~FileInOut() {
+    if (mpich_ != before_) *standard_ = to_standard_file(mpich_);
+  }
+  operator MPI_File*() { return standard_ ? &mpich_ : nullptr; }
+
+ private:
+  static MPI_File untouched() { return reinterpret_cast<MPI_File>(UINTPTR_MAX); }
+  Handle* standard_;
+  MPI_File mpich_ = untouched(), before_ = untouched();
+};
+class FileOut : public FileInOut {
+ public:
+  explicit FileOut(Handle* standard) : FileInOut(standard, false) {}
+};
+
+/// Room for `n` elements; no memory is allocated for up to 32.
+template <class Element>
+class Elements {
+ public:
+  explicit Elements(int64_t n) : count_(n > 0 ? static_cast<size_t>(n) : 0) {
+    if (count_ > kFew) many_ = std::make_unique_for_overwrite<Element[]>(count_);
+  }
+  Element* data() { return many_ ? many_.get() : few_; }
+  size_t count() const { return count_; }
+  Element& operator[](size_t i) { return data()[i]; }
+
+ private:
+  static constexpr size_t kFew = 32;
+  size_t count_;
+  Element few_[kFew];
+  std::unique_ptr<Element[]> many_;
+};
+
+/// An array of handles that the call reads.
+class Handles {
+ public:
+  Handles(const Handle* standard, int64_t n) : is_null_(!standard), mpich_(standard ? n : 0) {
+    for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = to_mpich(standard[i]);
+  }
+  operator const int*() { return is_null_ ? nullptr : mpich_.data(); }
+
+ private:
+  bool is_null_;
+  Elements<int> mpich_;
+};
+
+/// An array of handles that the call reads and may change.
+class HandlesInOut {
+ public:
+  HandlesInOut(Handle* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
+    for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = to_mpich(standard_[i]);
+  }
+  HandlesInOut(const HandlesInOut&) = delete;
+  HandlesInOut& operator=(const HandlesInOut&) = delete;
+  ~HandlesInOut() {
+    for (size_t i = 0; i < mpich_.count(); ++i)
+      if (mpich_[i] != to_mpich(standard_[i])) standard_[i] = to_standard(mpich_[i]);
+  }
+  operator int*() { return standard_ ? mpich_.data() : nullptr; }
+
+ private:
+  Handle* standard_;
+  Elements<int> mpich_;
+};
+
+/// A handle of the tools interface that the call sets or changes.
+template <class Pointer>
+class PointerInOut {
+ public:
+  explicit PointerInOut(Handle* standard) : standard_(standard) {
+    if (standard_) mpich_ = to_mpich_pointer<Pointer>(*standard_);
+  }
+  PointerInOut(const PointerInOut&) = delete;
+  PointerInOut& operator=(const PointerInOut&) = delete;
+  ~PointerInOut() {
+    if (standard_) *standard_ = reinterpret_cast<Handle>(mpich_);
+  }
+  operator Pointer*() { return standard_ ? &mpich_ : nullptr; }
+
+ private:
+  Handle* standard_;
+  Pointer mpich_ = nullptr;
+};
+
+/// The address of a handle whose kind the library knows (the tools interface).
+class ObjectHandle {
+ public:
+  explicit ObjectHandle(const void* standard) : is_null_(!standard) {
+    if (!standard) return;
+    std::memcpy(&mpich_, standard, sizeof mpich_);
+    // A file's handle is a pointer in both ABIs; all others become an int.
+    if (mpich_ >> 32 == 0) mpich_ = static_cast<uint32_t>(to_mpich(mpich_));
+  }
+  operator void*() { return is_null_ ? nullptr : &mpich_; }
+
+ private:
+  bool is_null_;
+  Handle mpich_ = 0;
+};
+
+// ---- Ranks, tags, error codes -------------------------------------------------------------------
+
+inline int rank_to_mpich(int rank) { return rank >= 0 ? rank : family_rank_to_mpich(rank); }
+inline int tag_to_mpich(int tag) { return tag >= 0 ? tag : family_tag_to_mpich(tag); }
+inline int rank_to_standard(int rank) { return rank >= 0 ? rank : family_rank_to_standard(rank); }
+inline int tag_to_standard(int tag) { return tag >= 0 ? tag : family_tag_to_standard(tag); }
+
+/// Error codes are error classes of MPI, which differ, or larger numbers, which both ABIs have.
+inline int code_to_standard(int code) {
+  return code == MPI_SUCCESS ? 0 : family_error_class_to_standard(code);
+}
+inline int code_to_mpich(int code) { return code == 0 ? 0 : family_error_class_to_mpich(code); }
+
+// ---- Statuses -----------------------------------------------------------------------------------
+
+/// What no call stores: marks the fields of a status, and constants, that a call leaves alone.
+inline constexpr int kUntouched = INT_MIN + 7;
+
+inline MPI_Status to_mpich(const Status& standard) {
+  MPI_Status mpich;
+  mpich.count_lo = standard.internal[0];
+  mpich.count_hi_and_cancelled = standard.internal[1];
+  mpich.MPI_SOURCE = rank_to_mpich(standard.source);
+  mpich.MPI_TAG = tag_to_mpich(standard.tag);
+  mpich.MPI_ERROR = code_to_mpich(standard.error);
+  return mpich;
+}
+/// Stores the fields that a call has touched.
+inline void store(const MPI_Status& mpich, Status* standard) {
+  if (mpich.MPI_ERROR != kUntouched) standard->error = code_to_standard(mpich.MPI_ERROR);
+  if (mpich.MPI_SOURCE == kUntouched) return;
+  standard->source = rank_to_standard(mpich.MPI_SOURCE);
+  standard->tag = tag_to_standard(mpich.MPI_TAG);
+  standard->internal[0] = mpich.count_lo;
+  standard->internal[1] = mpich.count_hi_and_cancelled;
+}
+
+/// A status that the call reads.
+class StatusIn {
+ public:
+  explicit StatusIn(const Status* standard) : is_null_(!standard) {
+    if (standard) mpich_ = to_mpich(*standard);
+  }
+  operator const MPI_Status*() { return is_null_ ? nullptr : &mpich_; }
+
+ private:
+  bool is_null_;
+  MPI_Status mpich_;
+};
+
+/// A status that the call sets; a null pointer is MPI_STATUS_IGNORE.
+class StatusOut {
+ public:
+  explicit StatusOut(Status* standard) : standard_(standard) {
+    mpich_.MPI_SOURCE = mpich_.MPI_ERROR = kUntouched;
+  }
+  StatusOut(const StatusOut&) = delete;
+  StatusOut& operator=(const StatusOut&) = delete;
+  ~StatusOut() {
+    if (standard_) store(mpich_, standard_);
+  }
+  operator MPI_Status*() { return standard_ ? &mpich_ : MPI_STATUS_IGNORE; }
+
+ private:
+  Status* standard_;
+  MPI_Status mpich_;
+};
+
+/// A status that the call changes.
+class StatusInOut {
+ public:
+  explicit StatusInOut(Status* standard) : standard_(standard) {
+    if (standard_) mpich_ = to_mpich(*standard_);
+  }
+  StatusInOut(const StatusInOut&) = delete;
+  StatusInOut& operator=(const StatusInOut&) = delete;
+  ~StatusInOut() {
+    if (standard_) store(mpich_, standard_);
+  }
+  operator MPI_Status*() { return standard_ ? &mpich_ : nullptr; }
+
+ private:
+  Status* standard_;
+  MPI_Status mpich_;
+};
+
+/// Statuses that the call sets; a null pointer is MPI_STATUSES_IGNORE.
+class StatusesOut {
+ public:
+  StatusesOut(Status* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
+    for (size_t i = 0; i < mpich_.count(); ++i)
+      mpich_[i].MPI_SOURCE = mpich_[i].MPI_ERROR = kUntouched;
+  }
+  StatusesOut(const StatusesOut&) = delete;
+  StatusesOut& operator=(const StatusesOut&) = delete;
+  ~StatusesOut() {
+    for (size_t i = 0; i < mpich_.count(); ++i) store(mpich_[i], standard_ + i);
+  }
+  operator MPI_Status*() { return standard_ ? mpich_.data() : MPI_STATUSES_IGNORE; }
+
+ private:
+  Status* standard_;
+  Elements<MPI_Status> mpich_;
+};
+
+// ---- Constants and addresses --------------------------------------------------------------------
+
+using ConvertConstant = int (*)(int);
+
+/// A constant that the call sets, in MPICH's type, which is an int or an enumeration.
+template <ConvertConstant kToStandard, class Type = int>
+class ConstantOut {
+ public:
+  explicit ConstantOut(int* standard) : standard_(standard) {}
+  ConstantOut(const ConstantOut&) = delete;
+  ConstantOut& operator=(const ConstantOut&) = delete;
+  ~ConstantOut() {
+    if (mpich_ != kUntouched) *standard_ = kToStandard(mpich_);
+  }
+  operator Type*() { return standard_ ? reinterpret_cast<Type*>(&mpich_) : nullptr; }
+
+ private:
+  static_assert(sizeof(Type) == sizeof(int));
+  int* standard_;
+  int mpich_ = kUntouched;
+};
+
+/// A constant that the call reads and may change.
+template <ConvertConstant kToMpich, ConvertConstant kToStandard>
+class ConstantInOut {
+ public:
+  explicit ConstantInOut(int* standard) : standard_(standard) {
+    if (standard_) mpich_ = before_ = kToMpich(*standard_);
+  }
+  ConstantInOut(const ConstantInOut&) = delete;
+  ConstantInOut& operator=(const ConstantInOut&) = delete;
+  ~ConstantInOut() {
+    if (mpich_ != before_) *standard_ = kToStandard(mpich_);
+  }
+  operator int*() { return standard_ ? &mpich_ : nullptr; }
+
+ private:
+  int* standard_;
+  int mpich_ = 0, before_ = 0;
+};
+
+/// An array of constants that the call reads.
+template <ConvertConstant kToMpich>
+class Constants {
+ public:
+  Constants(const int* standard, int64_t n) : is_null_(!standard), mpich_(standard ? n : 0) {
+    for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = kToMpich(standard[i]);
+  }
+  operator const int*() { return is_null_ ? nullptr : mpich_.data(); }
+
+ private:
+  bool is_null_;
+  Elements<int> mpich_;
+};
+
+/// An array of constants that the call sets.
+template <ConvertConstant kToStandard>
+class ConstantsOut {
+ public:
+  ConstantsOut(int* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
+    for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = kUntouched;
+  }
+  ConstantsOut(const ConstantsOut&) = delete;
+  ConstantsOut& operator=(const ConstantsOut&) = delete;
+  ~ConstantsOut() {
+    for (size_t i = 0; i < mpich_.count(); ++i)
+      if (mpich_[i] != kUntouched) standard_[i] = kToStandard(mpich_[i]);
+  }
+  operator int*() { return standard_ ? mpich_.data() : nullptr; }
+
+ private:
+  int* standard_;
+  Elements<int> mpich_;
+};
+
+/// A buffer of a collective that may be MPI_IN_PLACE, or of an attachment that may be
+/// MPI_BUFFER_AUTOMATIC.
+inline void* buffer_to_mpich(const void* buffer) {
+  const auto value = reinterpret_cast<uintptr_t>(buffer);
+  return __builtin_expect(value - 1 < 2, 0) ? special_buffer_to_mpich(value)
+                                            : const_cast<void*>(buffer);
+}
+
+/// The address of an attached buffer, which the call stores in the program's pointer.
+class AddressOut {
+ public:
+  explicit AddressOut(void* standard) : standard_(standard) {}
+  AddressOut(const AddressOut&) = delete;
+  AddressOut& operator=(const AddressOut&) = delete;
+  ~AddressOut() {
+    if (!standard_ || mpich_ == &mpich_) return;
+    void* value = buffer_to_standard(mpich_);
+    std::memcpy(standard_, &value, sizeof value);
+  }
+  operator void*() { return standard_ ? &mpich_ : nullptr; }
+
+ private:
+  void* standard_;
+  void* mpich_ = &mpich_;  ///< untouched
+};
+
+/// Weights of edges, which may be MPI_UNWEIGHTED or MPI_WEIGHTS_EMPTY.
+inline int* weights_to_mpich(const int* weights) {
+  const auto value = reinterpret_cast<uintptr_t>(weights);
+  if (value == kUnweighted) return MPI_UNWEIGHTED;
+  if (value == kWeightsEmpty) return MPI_WEIGHTS_EMPTY;
+  return const_cast<int*>(weights);
+}
+
+}  // namespace fgmpi::abi

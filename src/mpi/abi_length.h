@@ -1,0 +1,16 @@
+// What libmpi_abi.so.1 asks of this library besides MPI's own functions.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+extern "C" {
+
+/// The number of elements of an array that a collective on the communicator takes: 0: one for each
+/// rank (of the remote group of an intercommunicator), 1 and 2: one for each neighbour that the
+/// calling rank receives from or sends to. Returns 0 where the handle is no communicator's or there
+/// are no neighbours. Calls no error handler. Any thread.
+__attribute__((visibility("default"))) int64_t fgmpi_abi_length(MPI_Comm comm, int which);
+
+}  // extern "C"
