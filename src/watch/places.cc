@@ -20,10 +20,16 @@ constinit Bindings g_bindings;
 
 namespace {
 
-/// Stores the range of the module's code where it is a Fortran or C++ binding.
+/// Stores the range of the module's code where it is a Fortran or C++ binding, or libmpi_abi.
 void find_binding(const dl_phdr_info& module) {
   const char* name = std::strrchr(module.dlpi_name, '/');
   name = name ? name + 1 : module.dlpi_name;
+  if (std::strncmp(name, "libmpi_abi.so", 13) == 0) {
+    const AddressRange range = range_of(module);
+    g_bindings.abi_low = range.low;
+    g_bindings.abi_high = range.high;
+    return;
+  }
   const bool cxx = std::strncmp(name, "libmpichcxx", 11) == 0;
   if (!cxx && std::strncmp(name, "libmpichf", 9) != 0 && std::strncmp(name, "libmpifort", 10) != 0)
     return;
@@ -57,10 +63,12 @@ bool is_cxx_method(uintptr_t address) {
   return it->second;
 }
 
-/// Is the address in a binding: in its library, or in a C++ method that the program has a copy of?
+/// Is the address in a binding: in its library, or in a C++ method that the program has a copy of;
+/// or in libmpi_abi?
 bool in_binding(uintptr_t address) {
   const Bindings& p = g_bindings;
   if (from_fortran(reinterpret_cast<const void*>(address))) return true;
+  if (address - p.abi_low < p.abi_high - p.abi_low) return true;
   if (p.cxx_high == 0) return false;
   if (address >= p.cxx_low && address < p.cxx_high) return true;
   return is_cxx_method(program_address(address));

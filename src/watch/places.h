@@ -2,7 +2,8 @@
 // functions (PMPI).
 //
 // A call of MPI from Fortran or from MPI-2's C++ binding comes from the binding's library, or from
-// src/fortran. Its place is in the program's code, which called the binding. Thread rule:
+// src/fortran, and one of the standard ABI from libmpi_abi. Its place is in the program's code,
+// which called these. Thread rule:
 // find_bindings() once, before the other functions; then any thread that is inside a call.
 #pragma once
 
@@ -14,6 +15,7 @@ struct Bindings {
   uintptr_t fortran_low = 0, fortran_high = 0;  ///< code of the Fortran binding, which calls PMPI_*
   uintptr_t own_low = 0, own_high = 0;          ///< the library's code in front of it (src/fortran)
   uintptr_t cxx_low = 0, cxx_high = 0;          ///< code of MPI-2's C++ binding
+  uintptr_t abi_low = 0, abi_high = 0;          ///< code of libmpi_abi
 };
 extern Bindings g_bindings;
 

@@ -135,24 +135,30 @@ bool same_file(const std::string& a, const std::string& b) {
          of_a.st_ino == of_b.st_ino;
 }
 
-/// The MPI libraries with MPICH's names that the dynamic linker would load.
-std::vector<std::string> mpi_libraries(const std::string& listed) {
-  std::vector<std::string> found;
+/// An MPI library that the dynamic linker would load, by one of the names that ours have.
+struct MpiLibrary {
+  std::string name, path;
+};
+constexpr std::string_view kStandardAbi = "libmpi_abi.so";
+
+std::vector<MpiLibrary> mpi_libraries(const std::string& listed) {
+  std::vector<MpiLibrary> found;
   for (std::string_view line : split(listed, '\n')) {
     line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
     size_t arrow = line.find(" => "), address = line.rfind(" (");
     if (arrow == line.npos || address == line.npos || address < arrow) continue;
     std::string_view name = line.substr(0, arrow);
-    if (name == "libmpich.so.12" || name == "libmpi.so.12")
-      found.emplace_back(line.substr(arrow + 4, address - arrow - 4));
+    if (name == "libmpich.so.12" || name == "libmpi.so.12" || name.starts_with(kStandardAbi))
+      found.push_back(
+          {std::string(name), std::string(line.substr(arrow + 4, address - arrow - 4))});
   }
   return found;
 }
 
-/// The first MPI library in the list that is not ours, or "".
-std::string other_library(const std::string& listed, const std::string& ours) {
-  for (const std::string& path : mpi_libraries(listed))
-    if (!same_file(path, ours)) return path;
+/// The first MPI library that is not one of ours in that folder, or "".
+std::string other_library(const std::vector<MpiLibrary>& libraries, const std::string& folder) {
+  for (const MpiLibrary& library : libraries)
+    if (!same_file(library.path, folder + "/" + library.name)) return library.path;
   return "";
 }
 
@@ -161,6 +167,7 @@ std::string other_library(const std::string& listed, const std::string& ours) {
 namespace {
 
 constexpr const char* kLibrary = "libmpich.so.12";
+constexpr const char* kStandardLibrary = "libmpi_abi.so.1";
 
 /// True where LD_PRELOAD can hold the path: it separates paths by spaces and colons.
 bool library_folder_is_plain(const std::string& library) {
@@ -236,7 +243,8 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
   }
   const std::string ours = library_folder + "/" + kLibrary;
   const std::string listed = list_libraries(elf.interpreter, path);
-  const std::string other = other_library(listed, ours);
+  const std::vector<MpiLibrary> libraries = mpi_libraries(listed);
+  const std::string other = other_library(libraries, library_folder);
   if (listed.find("libtsan.so") != listed.npos)
     return error(MPI_ERR_ARG,
                  "%s: is built with ThreadSanitizer, which knows threads, but not ranks that take "
@@ -246,12 +254,20 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
   // (src/privatize/load/late_ranks.h). With -ranks this is not possible: a process asks the
   // launcher for its number of ranks, and could not pass that connection on when it executes
   // another program, as `env` does.
-  const bool may_load =
-      ranks_each > 1 && by_nfg && elf.position_independent && mpi_libraries(listed).empty();
-  if (may_load)
-    return preload(library_folder_is_plain(ours) ? ours : kLibrary, additions), Status();
+  const bool may_load = ranks_each > 1 && by_nfg && elf.position_independent && libraries.empty();
+  const bool plain = library_folder_is_plain(ours);
+  if (may_load) return preload(plain ? ours : kLibrary, additions), Status();
+  // A program of the standard ABI names libc before the library that interposes it.
+  const bool standard = std::any_of(libraries.begin(), libraries.end(), [](const MpiLibrary& l) {
+    return l.name.starts_with(kStandardAbi);
+  });
+  if (standard && (plain || other.empty()))
+    return preload(plain ? ours + ":" + library_folder + "/" + kStandardLibrary
+                         : std::string(kLibrary) + ":" + kStandardLibrary,
+                   additions),
+           Status();
   if (other.empty()) return {};
-  if (!library_folder_is_plain(ours))
+  if (!plain)
     return error(MPI_ERR_ARG,
                  "%s: would load %s instead of %s, by an RPATH of its own, and cannot be kept from "
                  "it while the path of "
