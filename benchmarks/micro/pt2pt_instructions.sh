@@ -2,7 +2,7 @@
 # Instructions of an 8-byte MPI_Send/MPI_Recv pair between collocated proclets, one switch each, and of pairs of short
 # messages of derived datatypes, by callgrind: the difference of two runs, so that start and end do not count. Exact,
 # whatever the machine does beside.
-# usage: pt2pt_instructions.sh PROGRAM   (pt2pt_pair of the build tree)
+# usage: pt2pt_instructions.sh PROGRAM   (pt2pt_pair of the build tree; pt2pt_pair_abi: for the standard ABI)
 set -eu
 prog=$1
 out=$(mktemp -d)
