@@ -15,6 +15,7 @@
 
 #include "abi/convert.h"
 #include "abi/library.h"
+#include "mpi/abi_support.h"
 
 namespace fgmpi::abi {
 namespace {
@@ -81,7 +82,10 @@ int create_handler(Create create, AnyFunction function, Handle* errhandler) {
   auto* handler = new Handler{function};
   const int code = create(function ? call_handler<Object> : nullptr, destroy<Handler>, handler,
                           HandleOut(errhandler));
-  if (code != MPI_SUCCESS) delete handler;
+  if (code == MPI_SUCCESS)
+    fgmpi_abi_keep_code(to_mpich(*errhandler));
+  else
+    delete handler;
   return code_to_standard(code);
 }
 

@@ -18,6 +18,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <bit>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -42,10 +43,11 @@ inline constexpr Handle kPredefinedHandles = 1024;
 
 // ---- Handles ------------------------------------------------------------------------------------
 
+/// A handle that is not predefined. A value that is no handle becomes 0, which is none in MPICH's
+/// ABI either.
+inline int dynamic_to_mpich(Handle handle) { return handle >> 32 ? 0 : static_cast<int>(handle); }
 inline int to_mpich(Handle handle) {
-  if (handle < kPredefinedHandles) return kPredefined[handle];
-  // A value that is no handle becomes 0, which is none in MPICH's ABI either.
-  return handle >> 32 ? 0 : static_cast<int>(handle);
+  return handle < kPredefinedHandles ? kPredefined[handle] : dynamic_to_mpich(handle);
 }
 /// The standard handle of one whose bit 31 is clear.
 Handle predefined_to_standard(int handle);
@@ -87,23 +89,47 @@ class HandleOut {
   int mpich_ = 0;
 };
 
-/// A handle that the call reads and may change.
+/// The lower half of a handle of the standard ABI. Where the handle is not predefined, it is the
+/// handle of MPICH's ABI.
+inline int* lower_half(Handle* standard) {
+  static_assert(std::endian::native == std::endian::little);
+  return reinterpret_cast<int*>(standard);
+}
+
+/// A handle that the call reads and may change: in place where it is not predefined.
 class HandleInOut {
  public:
   explicit HandleInOut(Handle* standard) : standard_(standard) {
-    if (standard_) mpich_ = before_ = to_mpich(*standard_);
+    if (__builtin_expect(standard && *standard >= kPredefinedHandles && *standard >> 32 == 0, 1)) {
+      passed_ = lower_half(standard);
+    } else if (standard) {
+      mpich_ = before_ = to_mpich(*standard);
+      passed_ = &mpich_;
+    }
   }
   HandleInOut(const HandleInOut&) = delete;
   HandleInOut& operator=(const HandleInOut&) = delete;
   ~HandleInOut() {
-    if (mpich_ != before_) *standard_ = to_standard(mpich_);
+    if (passed_ != &mpich_) {
+      if (passed_ && *passed_ >= 0) *standard_ = predefined_to_standard(*passed_);
+    } else if (mpich_ != before_) {
+      *standard_ = to_standard(mpich_);
+    }
   }
-  operator int*() { return standard_ ? &mpich_ : nullptr; }
+  operator int*() { return passed_; }
 
  private:
   Handle* standard_;
+  int* passed_ = nullptr;
   int mpich_ = 0, before_ = 0;
 };
+
+/// The handle of a request that a call of the fast paths makes: in place. After an error it is
+/// MPICH's null request, which calls take for that of the standard ABI.
+inline int* request_in_place(Handle* standard) {
+  if (standard) *standard = 0;
+  return lower_half(standard);
+}
 
 /// A file's handle that the call sets or changes.
 class FileInOut {
@@ -222,7 +248,8 @@ inline int tag_to_standard(int tag) { return tag >= 0 ? tag : family_tag_to_stan
 
 /// Error codes are error classes of MPI, which differ, or larger numbers, which both ABIs have.
 inline int code_to_standard(int code) {
-  return code == MPI_SUCCESS ? 0 : family_error_class_to_standard(code);
+  if (__builtin_expect(code != MPI_SUCCESS, 0)) code = family_error_class_to_standard(code);
+  return code;
 }
 inline int code_to_mpich(int code) { return code == 0 ? 0 : family_error_class_to_mpich(code); }
 
@@ -230,6 +257,12 @@ inline int code_to_mpich(int code) { return code == 0 ? 0 : family_error_class_t
 
 /// What no call stores: marks the fields of a status, and constants, that a call leaves alone.
 inline constexpr int kUntouched = INT_MIN + 7;
+
+/// MPICH's form lies in the internal words for the time of a call: its count stays there.
+inline MPI_Status* in_place(Status* standard) {
+  static_assert(sizeof(MPI_Status) == sizeof standard->internal);
+  return reinterpret_cast<MPI_Status*>(standard->internal);
+}
 
 inline MPI_Status to_mpich(const Status& standard) {
   MPI_Status mpich;
@@ -267,18 +300,32 @@ class StatusIn {
 class StatusOut {
  public:
   explicit StatusOut(Status* standard) : standard_(standard) {
-    mpich_.MPI_SOURCE = mpich_.MPI_ERROR = kUntouched;
+    if (standard) standard->internal[kSource] = standard->internal[kError] = kUntouched;
   }
   StatusOut(const StatusOut&) = delete;
   StatusOut& operator=(const StatusOut&) = delete;
   ~StatusOut() {
-    if (standard_) store(mpich_, standard_);
+    if (!standard_) return;
+    const int* mpich = standard_->internal;
+    if (__builtin_expect(mpich[kError] != kUntouched, 0))
+      standard_->error = code_to_standard(mpich[kError]);
+    const int source = mpich[kSource], tag = mpich[kTag];
+    if (__builtin_expect((source | tag) >= 0, 1)) {
+      standard_->source = source;
+      standard_->tag = tag;
+    } else if (source != kUntouched) {
+      standard_->source = rank_to_standard(source);
+      standard_->tag = tag_to_standard(tag);
+    }
   }
-  operator MPI_Status*() { return standard_ ? &mpich_ : MPI_STATUS_IGNORE; }
+  operator MPI_Status*() { return standard_ ? in_place(standard_) : MPI_STATUS_IGNORE; }
 
  private:
+  static constexpr size_t kSource = offsetof(MPI_Status, MPI_SOURCE) / sizeof(int),
+                          kTag = offsetof(MPI_Status, MPI_TAG) / sizeof(int),
+                          kError = offsetof(MPI_Status, MPI_ERROR) / sizeof(int);
+  static_assert(offsetof(MPI_Status, count_lo) == 0);
   Status* standard_;
-  MPI_Status mpich_;
 };
 
 /// A status that the call changes.

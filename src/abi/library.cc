@@ -6,12 +6,12 @@
 #include <cstdlib>
 
 #include "abi/convert.h"
-#include "mpi/abi_length.h"
+#include "mpi/abi_support.h"
 #include "privatize/load/standard_abi.h"
 
 namespace fgmpi::abi {
 
-constinit const MpichCalls* g_mpich = &fgmpi_mpich_calls;
+constinit MpichCalls g_mpich = {};
 
 int64_t length_of(uintptr_t comm, Peers which) {
   return fgmpi_abi_length(to_mpich(comm), static_cast<int>(which));
@@ -24,12 +24,10 @@ namespace {
 /// through it.
 [[gnu::constructor]] void begin() {
   fgmpi_abi_bind();
-  static MpichCalls with_tools = fgmpi_mpich_calls;
-  bool found = false;
-  for_each_call(&with_tools, [&](const char* name, void** function) {
-    if (void* of_tool = fgmpi_abi_tool_function(name)) *function = of_tool, found = true;
+  g_mpich = fgmpi_mpich_calls;
+  for_each_call(&g_mpich, [](const char* name, void** function) {
+    if (void* of_tool = fgmpi_abi_tool_function(name)) *function = of_tool;
   });
-  if (found) g_mpich = &with_tools;
 }
 
 /// The number of a handle: its own where it is predefined, else MPICH's.
@@ -51,6 +49,7 @@ using namespace fgmpi::abi;
 
 FGMPI_NUMBERED(Comm)
 FGMPI_NUMBERED(Errhandler)
+FGMPI_NUMBERED(File)  // its handle has 32 bits in MPICH's ABI, too, though it is a pointer
 FGMPI_NUMBERED(Group)
 FGMPI_NUMBERED(Info)
 FGMPI_NUMBERED(Message)
@@ -59,19 +58,6 @@ FGMPI_NUMBERED(Request)
 FGMPI_NUMBERED(Session)
 FGMPI_NUMBERED(Type)
 FGMPI_NUMBERED(Win)
-
-// A file is a pointer in MPICH's ABI: its number is that of Fortran's handle, above the predefined
-// handles.
-FGMPI_STANDARD(MPI_File_toint, int, File_toint, (Handle file))
-extern "C" int standard_File_toint(Handle file) {
-  if (file < kPredefinedHandles) return number_of(file);
-  return mpich().File_c2f(to_mpich_file(file)) + static_cast<int>(kPredefinedHandles);
-}
-FGMPI_STANDARD(MPI_File_fromint, Handle, File_fromint, (int number))
-extern "C" Handle standard_File_fromint(int number) {
-  if (number < static_cast<int>(kPredefinedHandles)) return numbered(number);
-  return to_standard_file(mpich().File_f2c(number - static_cast<int>(kPredefinedHandles)));
-}
 
 // ---- Time, addresses, versions ------------------------------------------------------------------
 

@@ -27,9 +27,10 @@
 
 namespace fgmpi::abi {
 
-/// MPI's functions, with those of tools in MPICH's ABI in front of them.
-extern const MpichCalls* g_mpich;
-inline const MpichCalls& mpich() { return *g_mpich; }
+/// MPI's functions, with those of tools in MPICH's ABI in front of them. Filled when the library is
+/// loaded.
+extern MpichCalls g_mpich __attribute__((visibility("hidden")));
+inline const MpichCalls& mpich() { return g_mpich; }
 
 /// The ranks that an array of a collective has an element for: all of a communicator (of the remote
 /// group of an intercommunicator), or the neighbours that a rank receives from or sends to.

@@ -91,6 +91,11 @@ void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
   if (Errhandler* e = find_errhandler(handler)) e->caller = caller;
 }
 
+void keep_code(MPI_Errhandler handler) {
+  const Guard guard(g_handlers_mutex);
+  if (Errhandler* e = find_errhandler(handler)) e->keeps_code = true;
+}
+
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
   constexpr const char* kNames[] = {"communicators", "windows", "files", "sessions"};
   if (predefined(handler)) return {};
@@ -156,7 +161,7 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
       call_with_state<MPI_File>(called, object, *code);
     else
       call_with_state<int>(called, object, *code);  // all other handles
-    *code = MPI_SUCCESS;                            // as above
+    if (!called.keeps_code) *code = MPI_SUCCESS;    // as above
   } else {
     called.function(object, code);
   }

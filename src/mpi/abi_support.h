@@ -13,4 +13,9 @@ extern "C" {
 /// are no neighbours. Calls no error handler. Any thread.
 __attribute__((visibility("default"))) int64_t fgmpi_abi_length(MPI_Comm comm, int which);
 
+/// For a handler of MPIX_*_create_errhandler_x: a call whose error the handler has got returns its
+/// code, as with other handlers. Without this it returns MPI_SUCCESS, as the C++ binding needs it,
+/// which would call the handler once more. Any thread.
+__attribute__((visibility("default"))) void fgmpi_abi_keep_code(MPI_Errhandler handler);
+
 }  // extern "C"

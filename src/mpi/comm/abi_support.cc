@@ -1,8 +1,9 @@
-// Lengths of arrays, for the translation of the standard ABI.
+// What the translation of the standard ABI asks of the library.
 
-#include "mpi/abi_length.h"
+#include "mpi/abi_support.h"
 
 #include "comm/comm.h"
+#include "comm/errhandler.h"
 #include "comm/topology.h"
 #include "mpi/entry.h"
 
@@ -18,3 +19,5 @@ int64_t fgmpi_abi_length(MPI_Comm handle, int which) {
   comm::count_neighbors(found, &sources, &destinations);
   return which == 1 ? sources : destinations;
 }
+
+void fgmpi_abi_keep_code(MPI_Errhandler handler) { comm::keep_code(handler); }
