@@ -187,6 +187,16 @@ int MPIX_Alltoallw_close_group(const void* sendbuf, const int sendcounts[], cons
 /* Ranks that fail (mpiexec -ft), beside MPICH's MPIX_Comm_revoke and its like. The functions are
  * those of user-level failure mitigation; docs/fault-tolerance.md describes how they are used. */
 
+/* MPICH's own, which the standard ABI's mpi.h does not have. */
+#if !defined(MPICH_NUMVERSION)
+enum { MPIX_ERR_PROC_FAILED = 101, MPIX_ERR_PROC_FAILED_PENDING = 102, MPIX_ERR_REVOKED = 103 };
+int MPIX_Comm_revoke(MPI_Comm comm);
+int MPIX_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm);
+int MPIX_Comm_failure_ack(MPI_Comm comm);
+int MPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failedgrp);
+int MPIX_Comm_agree(MPI_Comm comm, int* flag);
+#endif
+
 /* Sets *failedgrp to the members of comm, of both groups of an intercommunicator, that the calling
  * rank's process knows to have failed. Members that fail later stand behind those that this call
  * has returned before. mpi.h of MPICH 4.2 declares it, too. Local. Errors: MPI_ERR_COMM. */

@@ -50,7 +50,7 @@ template <class Count>
 int create_operation(AnyFunction function, int commute, Handle* op) {
   auto* operation = new Operation{function};
   const int code = mpich().X_Op_create_x(function ? call_operation<Count> : nullptr,
-                                         destroy<Operation>, commute, operation, HandleOut(op));
+                                         destroy<Operation>, commute, operation, HandleOut<>(op));
   if (code != MPI_SUCCESS) delete operation;
   return code_to_standard(code);
 }
@@ -81,7 +81,7 @@ template <class Object, class Create>
 int create_handler(Create create, AnyFunction function, Handle* errhandler) {
   auto* handler = new Handler{function};
   const int code = create(function ? call_handler<Object> : nullptr, destroy<Handler>, handler,
-                          HandleOut(errhandler));
+                          HandleOut<>(errhandler));
   if (code == MPI_SUCCESS)
     fgmpi_abi_keep_code(to_mpich(*errhandler));
   else
@@ -367,7 +367,7 @@ extern "C" int standard_Grequest_start(AnyFunction query, AnyFunction free, AnyF
   auto* made = new GeneralizedRequest{query, free, cancel, state};
   const int code =
       mpich().Grequest_start(query ? query_request : nullptr, free ? free_request : nullptr,
-                             cancel ? cancel_request : nullptr, made, HandleOut(request));
+                             cancel ? cancel_request : nullptr, made, HandleOut<>(request));
   if (code != MPI_SUCCESS) delete made;
   return code_to_standard(code);
 }

@@ -49,11 +49,21 @@ inline int dynamic_to_mpich(Handle handle) { return handle >> 32 ? 0 : static_ca
 inline int to_mpich(Handle handle) {
   return handle < kPredefinedHandles ? kPredefined[handle] : dynamic_to_mpich(handle);
 }
-/// The standard handle of one whose bit 31 is clear.
+/// The standard handle of one that may be predefined: bit 31 is clear, or it is that of a pair as
+/// MPI_FLOAT_INT.
 Handle predefined_to_standard(int handle);
-inline Handle to_standard(int handle) {
-  return handle < 0 ? static_cast<uint32_t>(handle) : predefined_to_standard(handle);
+inline bool may_be_predefined(int handle) {
+  return handle >= 0 || (static_cast<uint32_t>(handle) & ~uint32_t{7}) == 0x8c000000;
 }
+inline Handle to_standard(int handle) {
+  return may_be_predefined(handle) ? predefined_to_standard(handle) : static_cast<uint32_t>(handle);
+}
+/// MPICH's null message has the number of its null request.
+inline Handle message_to_standard(int message) {
+  if (message == MPI_MESSAGE_NULL) return kMessageNull;
+  return to_standard(message);
+}
+using ConvertHandle = Handle (*)(int);
 
 inline MPI_File to_mpich_file(Handle handle) {
   return handle == kFileNull ? MPI_FILE_NULL : reinterpret_cast<MPI_File>(handle);
@@ -64,7 +74,7 @@ inline Handle to_standard_file(MPI_File file) {
 
 /// A handle of the tools interface: a pointer in both ABIs.
 template <class Pointer>
-Pointer to_mpich_pointer(Handle handle) {
+inline Pointer to_mpich_pointer(Handle handle) {
   return reinterpret_cast<Pointer>(handle);
 }
 template <>
@@ -74,13 +84,14 @@ inline MPI_T_pvar_handle to_mpich_pointer<MPI_T_pvar_handle>(Handle handle) {
 }
 
 /// A handle that the call sets. No call sets one to 0, which is not a handle.
+template <ConvertHandle kToStandard = to_standard>
 class HandleOut {
  public:
   explicit HandleOut(Handle* standard) : standard_(standard) {}
   HandleOut(const HandleOut&) = delete;
   HandleOut& operator=(const HandleOut&) = delete;
   ~HandleOut() {
-    if (mpich_ != 0) *standard_ = to_standard(mpich_);
+    if (mpich_ != 0) *standard_ = kToStandard(mpich_);
   }
   operator int*() { return standard_ ? &mpich_ : nullptr; }
 
@@ -97,6 +108,7 @@ inline int* lower_half(Handle* standard) {
 }
 
 /// A handle that the call reads and may change: in place where it is not predefined.
+template <ConvertHandle kToStandard = to_standard>
 class HandleInOut {
  public:
   explicit HandleInOut(Handle* standard) : standard_(standard) {
@@ -111,9 +123,9 @@ class HandleInOut {
   HandleInOut& operator=(const HandleInOut&) = delete;
   ~HandleInOut() {
     if (passed_ != &mpich_) {
-      if (passed_ && *passed_ >= 0) *standard_ = predefined_to_standard(*passed_);
+      if (passed_ && may_be_predefined(*passed_)) *standard_ = kToStandard(*passed_);
     } else if (mpich_ != before_) {
-      *standard_ = to_standard(mpich_);
+      *standard_ = kToStandard(mpich_);
     }
   }
   operator int*() { return passed_; }
@@ -122,6 +134,25 @@ class HandleInOut {
   Handle* standard_;
   int* passed_ = nullptr;
   int mpich_ = 0, before_ = 0;
+};
+
+/// A handle that a nonblocking call sets when its request is complete: in place. What the call
+/// stores at first, MPI_COMM_NULL, becomes that of the standard ABI.
+class HandleLater {
+ public:
+  explicit HandleLater(Handle* standard) : standard_(standard) {
+    if (standard) *standard = 0;
+  }
+  HandleLater(const HandleLater&) = delete;
+  HandleLater& operator=(const HandleLater&) = delete;
+  ~HandleLater() {
+    if (standard_ && may_be_predefined(*lower_half(standard_)))
+      *standard_ = to_standard(*lower_half(standard_));
+  }
+  operator int*() { return standard_ ? lower_half(standard_) : nullptr; }
+
+ private:
+  Handle* standard_;
 };
 
 /// The handle of a request that a call of the fast paths makes: in place. After an error it is

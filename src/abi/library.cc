@@ -101,3 +101,10 @@ extern "C" int standard_Abi_get_version(int* abi_major, int* abi_minor) {
   if (code == MPI_SUCCESS) *abi_major = 1, *abi_minor = 0;
   return code_to_standard(code);
 }
+
+// ---- A function for each rank (fgmpi.h) ---------------------------------------------------------
+
+FGMPI_STANDARD_EXTENSION(FGmpiexec, int, FGmpiexec, (int* argc, char*** argv, LookupMapPtr_t lookup))
+extern "C" int standard_FGmpiexec(int* argc, char*** argv, LookupMapPtr_t lookup) {
+  return code_to_standard(mpich().FGmpiexec(argc, argv, lookup));
+}

@@ -122,7 +122,10 @@ def converted(standard, call, p):
             if kind.intent == "in":
                 return "const Handle*", f"Handles({name}, {several})"
             return "Handle*", f"HandlesInOut({name}, {several})"
-        return "Handle*", f"{'HandleOut' if kind.intent == 'out' else 'HandleInOut'}({name})"
+        if call.starts == "nonblocking" and base == "MPI_Comm":
+            return "Handle*", f"HandleLater({name})"
+        way = "message_to_standard" if base == "MPI_Message" else ""
+        return "Handle*", f"{'HandleOut' if kind.intent == 'out' else 'HandleInOut'}<{way}>({name})"
     if base == "MPI_Status":
         if kind.abi == "statuses":
             return "Status*", f"StatusesOut({name}, {several})"
@@ -154,7 +157,8 @@ def converted(standard, call, p):
         return "int*", f"ConstantOut<{way}>({name})"
     if "unweighted" in p.sentinels and kind.intent == "in":
         return "const int*", f"weights_to_mpich({name})"
-    if "in_place" in p.sentinels or (kind.name == "memory" and "ttach" in call.name):
+    # A buffer that may not be MPI_IN_PLACE is translated, too: the library says so.
+    if "in_place" in p.sentinels or (call.role == "collective" and kind.name.endswith("buffer")) or (kind.name == "memory" and "ttach" in call.name):
         return ("void*" if kind.intent != "in" else "const void*"), f"buffer_to_mpich({name})"
     if kind.name == "out_pointer" and "etach" in call.name:
         return "void*", f"AddressOut({name})"
@@ -186,10 +190,12 @@ def function(standard, call):
         parameters.append(declared(ctype, p.name))
         arguments.append(argument)
     if call.name in FAST:
-        arguments = [re.sub(r"^HandleOut", "request_in_place", a) for a in arguments]
+        arguments = [re.sub(r"^HandleOut<>", "request_in_place", a) for a in arguments]
     inner = f"mpich().{short(call.symbol)}({', '.join(arguments)})"
     if call.name in FAST and not any(a.startswith(("Status", "Handle")) for a in arguments):
         return exported(call.symbol, "int", parameters, f"  return {inner};\n")
+    if call.topic == "extensions" and (call.detail != "int" or "X_Tool_" in call.name):  # no error code
+        return exported(call.symbol, call.detail, parameters, f"  return {inner};\n")
     return exported(call.symbol, "int", parameters, f"  return code_to_standard({inner});\n")
 
 
@@ -199,26 +205,26 @@ EXTENSION_KINDS = {"MPI_Comm": "comm", "MPI_Comm*": "new_comm", "MPI_Datatype": 
                    "MPI_Group": "group", "MPI_Request": "request", "MPI_File": "file"}
 
 
-def extensions(path, kinds, functions, calls):
-    """Returns the functions of fgmpi.h with handles, as calls of the table. Those without handles need no translation."""
-    text = re.sub(r"/\*.*?\*/", "", open(path).read(), flags=re.S)
+def extensions(path, kinds, functions, calls, absent):
+    """Returns the functions of fgmpi.h as calls of the table."""
+    with open(path) as file:
+        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     found = []
     for symbol in dict.fromkeys(re.findall(r"\b(MPIX_\w+)\(", text)):
         f = functions.get(symbol)
-        if symbol in calls or f is None or "_Tool_" in symbol:
+        name = "X_" + symbol[5:]
+        if symbol in calls or f is None or name in absent:
             continue
-        parameters, translated = [], False
+        parameters = []
         for p in f.parameters:
             ctype = p.type.replace("const ", "").replace(" ", "")
-            name = EXTENSION_KINDS.get(ctype)
-            if name:
-                translated = True
-                parameters.append(table.Parameter(p.name, kinds[name], "none", ["@size"] if name == "types" else []))
-            else:
-                plain = table.Kind("plain", p.type.replace("[]", "*").strip(), "", "in", "", "none", "plain")
-                parameters.append(table.Parameter(p.name, plain, "none"))
-        if translated:
-            found.append(table.Call("X_" + symbol[5:], False, parameters, [], "direct", "", "extensions", path))
+            kind = EXTENSION_KINDS.get(ctype)
+            if not kind:
+                only_read = "const" in p.type or not p.type.rstrip().endswith(("*", "[]"))
+                kinds["plain"] = table.Kind("plain", p.type.replace("[]", "*").strip(), "", "in" if only_read else "out", "", "none", "plain")
+            parameters.append(table.Parameter(p.name, kinds[kind or "plain"], "none", ["@size"] if kind == "types" else []))
+        starts = "nonblocking" if any(p.kind.name == "new_request" for p in parameters) else "blocking"
+        found.append(table.Call(name, False, parameters, [], "direct", f.result, "extensions", path, "local", starts))
     return found
 
 
@@ -245,7 +251,7 @@ def check_sources(folder, generated, wanted):
 
 def member(f):
     if f.declared:
-        return f"decltype(&::{'P' if f.symbol in PROFILED else ''}{f.symbol}) {short(f.symbol)};"
+        return f"decltype(&::{f.symbol}) {short(f.symbol)};"
     inside = ", ".join(p.declaration for p in f.parameters) or "void"
     return f"{f.result} (*{short(f.symbol)})({inside});"
 
@@ -256,15 +262,16 @@ def write_mpich_calls(found, functions, out):
              "/// A pointer to each of the library's functions, by which libmpi_abi.so.1 calls them: both libraries export",
              "/// functions of these names.", "struct MpichCalls {"]
     lines += ["  " + member(functions[s]) for s in symbols]
-    lines += ["};\n", "/// Calls visit(name, member) for each function.", "template <class Visit>",
+    lines += ["  decltype(&::FGmpiexec) FGmpiexec;", "};\n", "/// Calls visit(name, member) for each function.", "template <class Visit>",
               "void for_each_call(MpichCalls* calls, Visit&& visit) {"]
     lines += [f'  visit("{s}", reinterpret_cast<void**>(&calls->{short(s)}));' for s in symbols]
     lines += ["}\n", 'extern "C" __attribute__((visibility("default"))) const MpichCalls fgmpi_mpich_calls;']
     header.write_if_changed(f"{out}/mpich_calls.h", "\n".join(lines) + "\n")
     lines = ["// " + NOTE.strip("/* \n"), '#include "abi/mpich_calls.h"\n']
     lines += [f'extern "C" {functions[s].signature("P" + s)};' for s in symbols if not functions[s].declared]
+    lines += [f'extern "C" decltype({s}) P{s};' for s in symbols if functions[s].declared and s in PROFILED]
     lines += ["\nconst MpichCalls fgmpi_mpich_calls = {"]
-    lines += [f"    P{s}," if s in PROFILED else f"    {s}," for s in symbols]
+    lines += [f"    P{s}," if s in PROFILED else f"    {s}," for s in symbols] + ["    ::FGmpiexec,"]
     lines += ["};"]
     header.write_if_changed(f"{out}/mpich_calls.cc", "\n".join(lines) + "\n")
 
@@ -289,7 +296,7 @@ def write_constants(standard, known, out):
              "extern const std::array<int, 1024> kPredefined;",
              "/// What the conversions of files, variables of tools and weights compare with."]
     values = {name: value for family in standard.families.values() for name, value, _ in family}
-    lines += [f"inline constexpr uintptr_t kFileNull = {values['MPI_FILE_NULL']:#x};",
+    lines += [f"inline constexpr uintptr_t kFileNull = {values['MPI_FILE_NULL']:#x}, kMessageNull = {values['MPI_MESSAGE_NULL']:#x};",
               f"inline constexpr uintptr_t kAllVariables = {values['MPI_T_PVAR_ALL_HANDLES']:#x};",
               "inline constexpr uintptr_t kUnweighted = 10, kWeightsEmpty = 11;",
               "/// MPI_IN_PLACE and MPI_BUFFER_AUTOMATIC, and the latter back.",
@@ -344,8 +351,8 @@ def write_constants(standard, known, out):
                 lines.append("  int rest = %s, made = 0;" % source)
                 for p in pairs:
                     lines.append(f"  if ({source} & {value_of(p)}) made |= {other(p)}, rest &= ~{value_of(p)};")
-                lines.append("  // Bits that are none of these are refused by the call.")
-                lines.append("  return rest ? made | INT_MIN : made;\n}\n")
+                lines.append("  // Bits that are none of these are the same in both ABIs, and refused by the call.")
+                lines.append("  return made | rest;\n}\n")
                 continue
             lines.append(f"  switch ({source}) {{")
             seen = set()
@@ -450,10 +457,10 @@ def main():
     table.complete(calls, functions)
     standard = Standard(arguments.constants)
     for name in standard.absent:
-        if "MPI_" + name not in calls:
+        if "MPI_" + name not in calls and not name.startswith("X_"):
             fail(f"{name} is absent, but calls.table has no such call either")
     symbols = [s for s, call in calls.items() if s.startswith("MPI_") and call.answer != "pending" and call.name not in standard.absent]
-    more = extensions(arguments.extensions, kinds, functions, calls)
+    more = extensions(arguments.extensions, kinds, functions, calls, standard.absent)
     ours = [call for s, call in calls.items() if s.startswith("MPIX_Comm_") and not s.endswith("_x") and call.answer != "pending"]
     PROFILED.update(s for s, call in calls.items())
     by_hand = {s for s in symbols if base_name(calls[s]) in standard.hand}

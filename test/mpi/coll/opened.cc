@@ -486,7 +486,7 @@ void errors() {
   const int* nowhere = reinterpret_cast<const int*>(8);
   OK(MPIX_Scatterv_open_group(buffer, nowhere, nowhere, MPI_INT, buffer, 1, MPI_INT, 0, g_comm));
   OK(MPIX_Scatterv_close_group(buffer, nowhere, nowhere, MPI_INT, buffer, 1, MPI_INT, 0, g_comm));
-  for (MPI_Comm none : {MPI_COMM_NULL, static_cast<MPI_Comm>(0x12345678)}) {
+  for (MPI_Comm none : {MPI_COMM_NULL, (MPI_Comm)0x12345678L}) {
     OK(MPIX_Bcast_open_group(buffer, 1, MPI_INT, 0, none));
     OK(MPIX_Bcast_close_group(buffer, 1, MPI_INT, 0, none));
   }

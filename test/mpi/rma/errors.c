@@ -143,8 +143,8 @@ static void wrong_arguments(MPI_Win win) {
   OK(MPI_Win_get_group(win, &all));
   FAILS(MPI_ERR_LOCKTYPE, "MPI_Win_lock|lock_type is 99|MPI_LOCK_SHARED",
         MPI_Win_lock(99, to, 0, win));
-  FAILS(MPI_ERR_ASSERT, "MPI_Win_lock|12345|MPI_MODE_NOCHECK",
-        MPI_Win_lock(MPI_LOCK_SHARED, to, 12345, win));
+  FAILS(MPI_ERR_ASSERT, "MPI_Win_lock|20537|MPI_MODE_NOCHECK",
+        MPI_Win_lock(MPI_LOCK_SHARED, to, 20537, win));
   FAILS(MPI_ERR_ASSERT, "MPI_Win_lock_all|assert is", MPI_Win_lock_all(MPI_MODE_NOPUT, win));
   FAILS(MPI_ERR_ASSERT, "MPI_Win_fence|1048576|MPI_MODE_NOSTORE", MPI_Win_fence(1 << 20, win));
   FAILS(MPI_ERR_ASSERT, "MPI_Win_post|assert", MPI_Win_post(all, MPI_MODE_NOSUCCEED, win));

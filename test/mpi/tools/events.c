@@ -94,6 +94,7 @@ static void messages(int rank, int size) {
   expect(kSend, 1, right, 3);
   expect(kReceived, 1, left, 3);
   CHECK(seen[kSend].bytes == 5000 && seen[kReceived].bytes == 5000);
+  /* a handle of MPICH's ABI */
   CHECK(seen[kReceived].values[0] == (int)MPI_COMM_WORLD);
   OK(MPI_Sendrecv(out, 7, MPI_INT, right, 4, in, 100, MPI_INT, left, 4, MPI_COMM_WORLD,
                   MPI_STATUS_IGNORE));
