@@ -71,19 +71,23 @@ Handle standard_object(MPI_File file) {
 }
 
 template <class Object>
-void call_handler(Object object, int code, void* state) {
+void call_handler(Object object, int* code, void* state) {
   Handle handle = standard_object(object);
-  int standard_code = code_to_standard(code);
+  int standard_code = code_to_standard(*code);
   as<void(Handle*, int*, ...)>(static_cast<Handler*>(state)->function)(&handle, &standard_code);
+  *code = code_to_mpich(standard_code);
 }
 
 template <class Object, class Create>
 int create_handler(Create create, AnyFunction function, Handle* errhandler) {
   auto* handler = new Handler{function};
-  const int code = create(function ? call_handler<Object> : nullptr, destroy<Handler>, handler,
-                          HandleOut<>(errhandler));
+  // fgmpi_abi_pass_address() makes the library pass the code's address.
+  using Function = void(Object, int, void*);
+  auto* called = reinterpret_cast<Function*>(reinterpret_cast<AnyFunction>(call_handler<Object>));
+  const int code =
+      create(function ? called : nullptr, destroy<Handler>, handler, HandleOut<>(errhandler));
   if (code == MPI_SUCCESS)
-    fgmpi_abi_keep_code(to_mpich(*errhandler));
+    fgmpi_abi_pass_address(to_mpich(*errhandler));
   else
     delete handler;
   return code_to_standard(code);

@@ -104,7 +104,8 @@ extern "C" int standard_Abi_get_version(int* abi_major, int* abi_minor) {
 
 // ---- A function for each rank (fgmpi.h) ---------------------------------------------------------
 
-FGMPI_STANDARD_EXTENSION(FGmpiexec, int, FGmpiexec, (int* argc, char*** argv, LookupMapPtr_t lookup))
+FGMPI_STANDARD_EXTENSION(FGmpiexec, int, FGmpiexec,
+                         (int* argc, char*** argv, LookupMapPtr_t lookup))
 extern "C" int standard_FGmpiexec(int* argc, char*** argv, LookupMapPtr_t lookup) {
   return code_to_standard(mpich().FGmpiexec(argc, argv, lookup));
 }

@@ -48,9 +48,9 @@ void destroy(const HandlerState& state) {
   state.destructor(state.pointer);
 }
 
-template <class Handle>
-void call_with_state(const Errhandler& e, const void* object, int code) {
-  using Function = void(Handle, int, void*);
+template <class Handle, class Code>
+void call_with_state(const Errhandler& e, const void* object, Code code) {
+  using Function = void(Handle, Code, void*);
   auto* function = reinterpret_cast<Function*>(reinterpret_cast<void (*)()>(e.function));
   function(*static_cast<const Handle*>(object), code, e.state.pointer);
 }
@@ -91,9 +91,9 @@ void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller) {
   if (Errhandler* e = find_errhandler(handler)) e->caller = caller;
 }
 
-void keep_code(MPI_Errhandler handler) {
+void pass_address_of_code(MPI_Errhandler handler) {
   const Guard guard(g_handlers_mutex);
-  if (Errhandler* e = find_errhandler(handler)) e->keeps_code = true;
+  if (Errhandler* e = find_errhandler(handler)) e->takes_address = true;
 }
 
 Status check_errhandler(HandlerOf of, MPI_Errhandler handler) {
@@ -157,11 +157,15 @@ bool call_errhandler(MPI_Errhandler handler, void* object, int* code) {
     // The error is handled: for a code the binding would call the handler once more.
     *code = MPI_SUCCESS;
   } else if (called.takes_state) {
-    if (called.of == HandlerOf::kFile)
+    if (called.takes_address && called.of == HandlerOf::kFile)
+      call_with_state<MPI_File>(called, object, code);
+    else if (called.takes_address)
+      call_with_state<int>(called, object, code);
+    else if (called.of == HandlerOf::kFile)
       call_with_state<MPI_File>(called, object, *code);
     else
-      call_with_state<int>(called, object, *code);  // all other handles
-    if (!called.keeps_code) *code = MPI_SUCCESS;    // as above
+      call_with_state<int>(called, object, *code);   // all other handles
+    if (!called.takes_address) *code = MPI_SUCCESS;  // as above
   } else {
     called.function(object, code);
   }

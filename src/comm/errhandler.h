@@ -29,8 +29,8 @@ struct Errhandler {
   void (*function)(void* object, int* code, ...) = nullptr;
   CxxHandlerCaller caller = nullptr;
   HandlerState state;
-  bool takes_state = false;  ///< the function's arguments are (handle, code, state)
-  bool keeps_code = false;   ///< with `takes_state`: the call that failed returns the code
+  bool takes_state = false;    ///< the function's arguments are (handle, code, state)
+  bool takes_address = false;  ///< with `takes_state`: of the code, which the call then returns
   HandlerOf of = HandlerOf::kComm;
   uint32_t references = 1;
 };
@@ -38,8 +38,8 @@ struct Errhandler {
 Status create_errhandler(HandlerOf of, void (*function)(void*, int*, ...), MPI_Errhandler* out);
 /// Makes a handler whose function gets the handle and the code by value, and the state.
 Status create_errhandler(HandlerOf of, void (*function)(), HandlerState state, MPI_Errhandler* out);
-/// Makes calls return the code that a handler with a state has got (mpi/abi_support.h).
-void keep_code(MPI_Errhandler handler);
+/// Makes a handler with a state get the address of the code (mpi/abi_support.h).
+void pass_address_of_code(MPI_Errhandler handler);
 /// Makes the library call the handler's function through `caller`. Nothing happens when the handle
 /// is not one of ours.
 void set_cxx_caller(MPI_Errhandler handler, CxxHandlerCaller caller);

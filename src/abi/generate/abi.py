@@ -157,8 +157,10 @@ def converted(standard, call, p):
         return "int*", f"ConstantOut<{way}>({name})"
     if "unweighted" in p.sentinels and kind.intent == "in":
         return "const int*", f"weights_to_mpich({name})"
+    if call.topic == "extensions" and base.strip() in ("void", "const void") and name in ("sendbuf", "recvbuf", "buffer"):
+        return ctype, f"buffer_to_mpich({name})"
     # A buffer that may not be MPI_IN_PLACE is translated, too: the library says so.
-    if "in_place" in p.sentinels or (call.role == "collective" and kind.name.endswith("buffer")) or (kind.name == "memory" and "ttach" in call.name):
+    if "in_place" in p.sentinels or ((call.role == "collective" or call.name == "Reduce_local") and kind.name.endswith("buffer")) or (kind.name == "memory" and "ttach" in call.name):
         return ("void*" if kind.intent != "in" else "const void*"), f"buffer_to_mpich({name})"
     if kind.name == "out_pointer" and "etach" in call.name:
         return "void*", f"AddressOut({name})"

@@ -20,4 +20,4 @@ int64_t fgmpi_abi_length(MPI_Comm handle, int which) {
   return which == 1 ? sources : destinations;
 }
 
-void fgmpi_abi_keep_code(MPI_Errhandler handler) { comm::keep_code(handler); }
+void fgmpi_abi_pass_address(MPI_Errhandler handler) { comm::pass_address_of_code(handler); }

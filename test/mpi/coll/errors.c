@@ -35,7 +35,7 @@ static void in_place_and_roots(MPI_Comm comm) {
   FAILS(MPI_ERR_BUFFER, MPI_Ibcast(MPI_IN_PLACE, 1, MPI_INT, 0, comm, &request));
   FAILS(MPI_ERR_BUFFER, MPI_Iallgather(in, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, comm, &request));
   says(MPI_Bcast(in, 1, MPI_INT, 4711, comm), "MPI_Bcast", "4711");
-  says(MPI_Igather(in, 1, MPI_INT, out, 1, MPI_INT, -3, comm, &request), "MPI_Igather", "-3");
+  says(MPI_Igather(in, 1, MPI_INT, out, 1, MPI_INT, -77, comm, &request), "MPI_Igather", "-77");
   says(MPI_Reduce_init(in, out, 1, MPI_INT, MPI_SUM, 99, comm, MPI_INFO_NULL, &request),
        "MPI_Reduce_init", "99");
   says(MPI_Scatter_c(in, -7, MPI_INT, out, 1, MPI_INT, 0, comm), "MPI_Scatter_c", "-7");
