@@ -162,7 +162,11 @@ const char* words_of_signal() {
   return words ? words : "unknown signal";
 }
 
-bool is_memory_fault() { return g_crash.signal == SIGSEGV || g_crash.signal == SIGBUS; }
+/// False for a signal that raise() has sent: it has no address, and may come from a handler of the
+/// fault, which has the stack of signals.
+bool is_memory_fault() {
+  return (g_crash.signal == SIGSEGV || g_crash.signal == SIGBUS) && g_crash.info->si_code > 0;
+}
 
 bool is_stack_overflow(const sched::Proclet* running) {
   bool in_guard = false;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -48,6 +49,19 @@ int keep_lock(dl_phdr_info*, size_t, void* held) {
   std::abort();
 }
 
+/// A handler as of programs that report their faults themselves, such as Python's faulthandler.
+struct sigaction before;
+void raise_again(int signal_number) {
+  sigaction(signal_number, &before, nullptr);
+  std::raise(signal_number);
+}
+void report_by_handler() {
+  struct sigaction action {};
+  action.sa_handler = raise_again;
+  action.sa_flags = SA_NODEFER;
+  sigaction(SIGSEGV, &action, &before);
+}
+
 int main(int argc, char** argv) {
   int rank;
   OK(MPI_Init(&argc, &argv));
@@ -56,6 +70,7 @@ int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   if (rank == 3) {
     if (!std::strcmp(how, "segv")) inner::crash_here(1);
+    if (!std::strcmp(how, "raise")) report_by_handler(), inner::crash_here(1);
     if (!std::strcmp(how, "call")) inner::call_nothing();
     if (!std::strcmp(how, "overflow")) return recurse(1000000);
     if (!std::strcmp(how, "frame")) return large_frame();

@@ -15,6 +15,9 @@ for shape in "-n 1 -nfg 5" "-n 2 -nfg 2"; do
   says 'rank 3: Segmentation fault at address'
   says '#0 +inner::crash_here\(int\)\+0x'
   says '#1 +main\+0x'
+  run "$shape" raise
+  says 'rank 3: Segmentation fault$'
+  says ' inner::crash_here\(int\)\+0x'
   run "$shape" call
   says 'rank 3: Segmentation fault at address \(nil\)'
   says '#1 +inner::call_nothing\(\)\+0x'
