@@ -9,12 +9,10 @@ long, when the job dies, or when the caller is interrupted.
 Thread rule: a Job belongs to the thread that has made it; threads of its own only read the job's
 output."""
 
-import ctypes
 import json
 import os
 import queue
 import re
-import resource
 import shlex
 import shutil
 import signal
@@ -39,7 +37,6 @@ _OUTPUT_LIMIT = 1 << 18
 _LAST_WORDS = 2.0
 # Variables of launchers, which would make the new job think that it is a part of another one.
 _LAUNCHERS = re.compile(r"^(PMI_|PMIX_|HYDI?_|MPI_LOCAL|MPIR_CVAR_CH3|FGMPI_NFG$|FGMPI_RANKS$|FGMPI_DEADLOCK$)")
-_PR_SET_PDEATHSIG = 1
 
 
 class JobError(Exception):
@@ -185,23 +182,12 @@ class Job:
             json.dump(dict(start, server=server, path=path, sites=sites), file)
         self._listener.bind(os.path.join(self._folder, "control"))
         self._listener.listen(1)
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "rank.py")
-        command = self._tools.mpiexec + ["-prepend-rank", "-n", str(self.processes), "-ranks", str(self.ranks),
-                                         self._tools.python, script, self._folder]
-        parent = os.getpid()
-        prctl = ctypes.CDLL(None).prctl
-
-        def prepare():
-            # The job ends with the process that has started it, and may open as many files as the
-            # system allows.
-            prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:
-                os._exit(1)
-            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
+        scripts = os.path.dirname(os.path.abspath(__file__))
+        command = [sys.executable or self._tools.python, "-ES", os.path.join(scripts, "launch.py"), str(os.getpid())]
+        command += self._tools.mpiexec + ["-prepend-rank", "-n", str(self.processes), "-ranks", str(self.ranks)]
+        command += [self._tools.python, os.path.join(scripts, "rank.py"), self._folder]
         self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                         env=_environment(), start_new_session=True, preexec_fn=prepare, cwd=self._working_folder)
+                                         env=_environment(), start_new_session=True, cwd=self._working_folder)
         self._readers = [threading.Thread(target=self._read, args=(name, stream), daemon=True)
                          for name, stream in (("stdout", self._process.stdout), ("stderr", self._process.stderr))]
         for reader in self._readers:
@@ -235,7 +221,11 @@ class Job:
 
     def hello(self, timeout):
         """Waits until all ranks have started. REQUIRES: called once, before the first `ask`."""
-        answer = self._wait(0, timeout, None)
+        try:
+            answer = self._wait(0, timeout, None)
+        except BaseException:
+            self.kill()
+            raise
         self.pids = {record["pid"] for record in answer.records.values()}
         return answer
 
@@ -353,7 +343,7 @@ class Job:
         _read_records(results, 0, records)
         with self._lock:
             lines = [line[7:] for stream, line in self._lines if stream == "stderr" and line.startswith("fgmpi: ")]
-        begin = next(number for number, line in enumerate(lines) if line.startswith("deadlock:"))
+        begin = next((number for number, line in enumerate(lines) if line.startswith("deadlock:")), 0)
         texts, kept = {}, []
         for line in lines[begin:]:
             match = re.match(r"  rank (\d+) in (.*)", line)
@@ -420,12 +410,22 @@ class Job:
         if not self.ended and self._connection:
             with self._lock:
                 self._lines, self._printed = [], 0
+            results = os.path.join(self._folder, "results-%d" % self._number)
             try:
                 self._connection.shutdown(socket.SHUT_WR)
-                self._process.wait(timeout)
-            except (OSError, subprocess.TimeoutExpired):
-                pass
-            _read_records(os.path.join(self._folder, "results-%d" % self._number), 0, answer.records)
+            except OSError:
+                pass  # it has died
+            deadline = time.monotonic() + timeout
+            while self._process.poll() is None and not answer.trouble:
+                try:
+                    if self._events.get(timeout=_TICK / 4)[0] == "deadlock":
+                        answer.trouble = self._deadlock(results, answer.records)
+                except queue.Empty:
+                    if time.monotonic() > deadline:
+                        answer.trouble = Trouble("timeout", "the ranks did not end within %g s" % timeout)
+            _read_records(results, 0, answer.records)
+            if answer.trouble:
+                self._ask_where(answer)
         self.kill()
         with self._lock:
             answer.lines = self._lines if self._process.returncode >= 0 else []
@@ -512,8 +512,11 @@ def _place(text):
 
     lines = []
     below, last, repeated = False, None, 0
-    if re.search(r"^  File .*/finegrain_mpi/mpi.py", text.partition("\n")[2].partition("\n")[0]):
+    waits = re.search(r"^  File .*/finegrain_mpi/mpi.py.* in (\w+)$", text.partition("\n")[2].partition("\n")[0])
+    if waits and waits.group(1) == "broadcast":
         return "has not begun: another rank of its process does not give way"
+    if waits:
+        return "waits for the others to end"
     for line in text.splitlines():
         match = _FRAME.match(line)
         if not match:

@@ -144,8 +144,10 @@ class Jobs:
         answer = job.end(timeout)
         errors = {rank: record["error"] for rank, record in answer.records.items() if record.get("error")}
         texts = ["the end of fixtures failed on %s of %d:\n%s" % (the_ranks(some), ranks, text) for some, text in joined(errors)]
+        if answer.trouble:
+            texts.append("the ranks did not end:\n%s\n%s" % (answer.trouble.text, places_text(answer.trouble.places)))
         self._errors_at_end += len(texts)
-        printed = _printed(answer.lines)  # such as findings of mpiexec -check
+        printed = "" if answer.trouble else _printed(answer.lines)  # such as findings of mpiexec -check
         texts += ["the job of %d ranks printed at its end:\n%s" % (ranks, printed)] if printed else []
         for text in texts:
             self._warn(self.config, warnings.WarningMessage(pytest.PytestWarning(text), pytest.PytestWarning, __file__, 0))
