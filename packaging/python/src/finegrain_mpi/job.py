@@ -36,7 +36,7 @@ _OUTPUT_LIMIT = 1 << 18
 # seconds.
 _LAST_WORDS = 2.0
 # Variables of launchers, which would make the new job think that it is a part of another one.
-_LAUNCHERS = re.compile(r"^(PMI_|PMIX_|HYDI?_|MPI_LOCAL|MPIR_CVAR_CH3|FGMPI_NFG$|FGMPI_RANKS$|FGMPI_DEADLOCK$)")
+_LAUNCHERS = re.compile(r"^(PMI_|PMIX_|HYDI?_|MPI_LOCAL|HYDRA_HOST_FILE$|FGMPI_NFG$|FGMPI_RANKS$|FGMPI_DEADLOCK$)")
 
 
 class JobError(Exception):
@@ -96,6 +96,8 @@ def _environment():
     environment = {name: value for name, value in os.environ.items() if not _LAUNCHERS.match(name)}
     # A deadlock is reported and the job goes on, so that it can be asked where its ranks are.
     environment["FGMPI_DEADLOCK"] = "report"
+    # The ranks run on this host, whatever hosts a batch system has given.
+    environment.update(HYDRA_RMK="user", HYDRA_LAUNCHER="ssh")
     return environment
 
 
