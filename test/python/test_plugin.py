@@ -38,7 +38,7 @@ def part(output, test):
 
 @pytest.fixture(scope="module")
 def faults():
-    return run("test_faults.py", "-v", "--mpi-grace=4", "--mpi-processes=2", status=1)
+    return run("test_faults.py", "-v", "--mpi-grace=6", "--mpi-processes=2", status=1)
 
 
 OUTCOMES = {"after_it": "PASSED", "fixture": "ERROR", "descriptors": "ERROR", "end_of_fixture": "ERROR"}
@@ -51,7 +51,7 @@ SAYS = {
     "crash": ["the job has ended", r"rank 1:\s+Fatal Python error: Segmentation fault", "in test_crash"],
     "abort": ["rank 1 called MPI_Abort with error code 7"],
     "spin": [r"timeout", r"rank 1:\s+.*test_faults.py:\d+: in test_spin", r"in the program.*rank 1"],
-    "polls": [r"rank 3 of 4 failed", r"rank 3 failed, and others did not end within 4 s", "in test_polls"],
+    "polls": [r"rank 3 of 4 failed", r"rank 3 failed, and others did not end within 6 s", "in test_polls"],
     "odd_exception": [r"ranks 0-3 of 4 failed", "Odd"],
     "output": [r"\[0-3\] \.\.\. \d+ characters are left out", r"\d+ characters of output are left out"],
     "interrupt": ["rank 1 of 4: KeyboardInterrupt", "ranks 0,2-3 of 4 did not end"],
