@@ -116,6 +116,15 @@ def check_memory(ranks, each):
             free = int(re.search(r"MemAvailable: *(\d+)", file.read()).group(1)) << 10
     except (OSError, AttributeError):
         return
+    # The limit of the control group, as of a container.
+    group = re.search(r"^0::(/.*)$", _text("/proc/self/cgroup"), re.M)
+    while group:
+        folder = "/sys/fs/cgroup" + group.group(1).rstrip("/")
+        limit, used = _text(folder + "/memory.max").strip(), _text(folder + "/memory.current").strip()
+        if limit.isdigit() and used.isdigit():
+            cache = re.search(r"^inactive_file (\d+)$", _text(folder + "/memory.stat"), re.M)
+            free = min(free, max(int(limit) - int(used) + int(cache.group(1) if cache else 0), 0))
+        group = re.match(r"(/.*)/", group.group(1).rstrip("/"))
     if ranks * each > free:
         raise JobError("%d ranks of Python need about %.1f GB of memory, and %.1f GB are available: at most %d ranks would fit" % (
             ranks, ranks * each / 1e9, free / 1e9, free // each))
