@@ -47,8 +47,16 @@ struct OptionCell {
   uintptr_t copy;
 };
 std::vector<OptionCell> g_option_cells;
+bool g_options_fresh = false;  ///< no scan has begun since reset_getopt()
 
 using GetoptLong = int(int, char* const*, const char*, const option*, int*);
+
+/// Makes getopt() take the order of arguments from the options of this call, as at its first call in
+/// a process: reset_getopt() has called it with other ones.
+void begin_scan() {
+  if (g_options_fresh && optind == 1) optind = 0;
+  g_options_fresh = false;
+}
 
 /// Calls getopt. Images other than image 0 have clones of the program's copies of its variables:
 /// their values are copied to where the C library uses them before the call, and back after it.
@@ -56,10 +64,14 @@ template <class F>
 int with_option_cells(F&& call) {
   sched::Proclet* p = on_scheduler_thread() ? sched::running() : nullptr;
   uint32_t k = p && p->image ? static_cast<Image*>(p->image)->index : 0;
-  if (k == 0 || is_guest(p)) return call();
+  if (k == 0 || is_guest(p)) {
+    begin_scan();
+    return call();
+  }
   auto* program = reinterpret_cast<char*>(g_images.base_of(0, k));
   for (const OptionCell& c : g_option_cells)
     if (c.copy) memcpy(c.live, program + c.copy, c.size);
+  begin_scan();
   int result = call();
   for (const OptionCell& c : g_option_cells)
     if (c.copy) memcpy(program + c.copy, c.live, c.size);
@@ -97,6 +109,7 @@ void reset_getopt(bool always) {
   optind = 0;  // makes getopt() drop the position where the scan of another rank stopped
   real(1, arguments, "");
   optind = 1;
+  g_options_fresh = true;
 }
 
 }  // namespace fgmpi::privatize

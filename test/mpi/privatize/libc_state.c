@@ -54,10 +54,10 @@ static void check_strtok(int rank) {
 
 static void check_getopt(void) {
   char name[] = "prog", a[] = "-a", b[] = "-b", value[] = "value", rest[] = "rest";
-  char* arguments[] = {name, a, b, value, rest, NULL};
+  char* arguments[] = {name, a, b, value, rest, a, NULL}; /* "+": nothing behind `rest` is an option */
   int option, seen = 0;
   CHECK(optind == 1);
-  while ((option = getopt(5, arguments, "ab:")) != -1) {
+  while ((option = getopt(6, arguments, "+ab:")) != -1) {
     seen = seen * 2 + (option == 'a' ? 1 : 2);
     if (option == 'b') CHECK(strcmp(optarg, "value") == 0);
     OK(MPI_Barrier(MPI_COMM_WORLD));
