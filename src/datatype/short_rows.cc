@@ -97,7 +97,7 @@ struct CopyRowByTwo {
     detail::copy_ends<kPart>(to, from, static_cast<size_t>(bytes));
   }
 };
-/// Rows of more than 32 bytes, without a call: the code of the other lengths need not save registers.
+/// Rows of more than 32 bytes, without a call, so that the code of no length saves registers.
 struct CopyLongerRow {
   static int64_t length(int64_t bytes) { return bytes; }
   void operator()(char* to, const char* from, int64_t bytes) const {
