@@ -25,6 +25,7 @@
 #include "mpi/life/runtime.h"
 #include "mpi/life/session.h"
 #include "mpi/tools/events.h"
+#include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -151,6 +152,10 @@ Status session_finalize(Session* session) {
   void* address;
   int64_t bytes;
   FGMPI_TRY(pt2pt::detach_buffer(&session->buffer, &address, &bytes, "MPI_Session_finalize"));
+  // So are those in buffers of its communicators, where no MPI_Finalize will wait for them.
+  const comm::RankState* rank = comm::rank_state();
+  if (rank && rank->buffers && sched::rank_of_thread()->mpi_phase != kInitialised)
+    pt2pt::flush_all_buffers(rank->buffers, "MPI_Session_finalize");
   comm::release_errhandler(session->errhandler);
   const Guard guard(g_sessions_mutex);
   g_sessions.destroy(host::handle_index(session->handle));
