@@ -39,6 +39,7 @@ WRONG = [
     (r"bound\.bully", "buffering", "who does not answer receives an election after its result: it polls with timeouts, so nothing hangs"),
     (r"pt2pt\.borders", "types", "messages that are too long"),
     (r"pt2pt\.pieces", "types,status", "messages that are too long; it measures its memory"),
+    (r"pt2pt\.request_status", "types", "a message that is too long"),
     (r"pt2pt\.errors", "types,arguments,buffers", "what errors say"),
     (r"pt2pt\.others_run", "windows,leaks", "it makes very many calls without waiting: accesses share one variable, a send is left"),
     (r"pt2pt\.partitioned_orders", "arguments",
