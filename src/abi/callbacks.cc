@@ -34,7 +34,7 @@ void destroy(void* object) {
 
 // ---- Operations ---------------------------------------------------------------------------------
 
-struct Operation {
+struct ProgramOperation {
   AnyFunction function;
 };
 
@@ -42,15 +42,16 @@ template <class Count>
 void call_operation(void* in, void* inout, MPI_Count n, MPI_Datatype type, void* state) {
   Count count = static_cast<Count>(n);
   Handle handle = to_standard(type);
-  as<void(void*, void*, Count*, Handle*)>(static_cast<Operation*>(state)->function)(
+  as<void(void*, void*, Count*, Handle*)>(static_cast<ProgramOperation*>(state)->function)(
       in, inout, &count, &handle);
 }
 
 template <class Count>
 int create_operation(AnyFunction function, int commute, Handle* op) {
-  auto* operation = new Operation{function};
-  const int code = mpich().X_Op_create_x(function ? call_operation<Count> : nullptr,
-                                         destroy<Operation>, commute, operation, HandleOut<>(op));
+  auto* operation = new ProgramOperation{function};
+  const int code =
+      mpich().X_Op_create_x(function ? call_operation<Count> : nullptr, destroy<ProgramOperation>,
+                            commute, operation, HandleOut<>(op));
   if (code != MPI_SUCCESS) delete operation;
   return code_to_standard(code);
 }
@@ -183,27 +184,27 @@ int get_attribute(Get get, Owner owner, int keyval, void* value, int* flag) {
 
 // ---- Generalized requests -----------------------------------------------------------------------
 
-struct GeneralizedRequest {
+struct ProgramRequest {
   AnyFunction query, free, cancel;
   void* state;
 };
 
 int query_request(void* state, MPI_Status* status) {
-  const auto& request = *static_cast<GeneralizedRequest*>(state);
-  Status standard = {};
+  const auto& request = *static_cast<ProgramRequest*>(state);
+  StandardStatus standard = {};
   store(*status, &standard);
-  const int code = as<int(void*, Status*)>(request.query)(request.state, &standard);
+  const int code = as<int(void*, StandardStatus*)>(request.query)(request.state, &standard);
   *status = to_mpich(standard);
   return code_to_mpich(code);
 }
 int free_request(void* state) {
-  auto* request = static_cast<GeneralizedRequest*>(state);
+  auto* request = static_cast<ProgramRequest*>(state);
   const int code = as<int(void*)>(request->free)(request->state);
   delete request;
   return code_to_mpich(code);
 }
 int cancel_request(void* state, int complete) {
-  const auto& request = *static_cast<GeneralizedRequest*>(state);
+  const auto& request = *static_cast<ProgramRequest*>(state);
   return code_to_mpich(as<int(void*, int)>(request.cancel)(request.state, complete));
 }
 
@@ -368,7 +369,7 @@ FGMPI_STANDARD(MPI_Grequest_start, int, Grequest_start,
                 Handle* request))
 extern "C" int standard_Grequest_start(AnyFunction query, AnyFunction free, AnyFunction cancel,
                                        void* state, Handle* request) {
-  auto* made = new GeneralizedRequest{query, free, cancel, state};
+  auto* made = new ProgramRequest{query, free, cancel, state};
   const int code =
       mpich().Grequest_start(query ? query_request : nullptr, free ? free_request : nullptr,
                              cancel ? cancel_request : nullptr, made, HandleOut<>(request));

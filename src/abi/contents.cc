@@ -47,20 +47,20 @@ void translate_integers_c(int combiner, int* integers, int64_t n) {
 }
 
 /// Stores handles of datatypes that a call has set.
-void store_types(Elements<MPI_Datatype>& mpich, int64_t n, Handle* standard) {
+void store_types(ArgumentArray<MPI_Datatype>& mpich, int64_t n, Handle* standard) {
   for (int64_t i = 0; i < n; ++i) standard[i] = to_standard(mpich[static_cast<size_t>(i)]);
 }
 
 bool is_rank(Handle comm, int root) {
   int rank = -1;
-  return length_of(comm, Peers::kSize) > 0 &&
+  return length_of(comm, ArrayOf::kSize) > 0 &&
          mpich().Comm_rank(to_mpich(comm), &rank) == MPI_SUCCESS && rank == root;
 }
 
 /// Translates the results of a spawn. Only the root knows how many processes were wanted; the
 /// others see those that there are.
 void store_results(int64_t wanted, MPI_Comm made, int* codes) {
-  if (wanted == 0 && made != MPI_COMM_NULL) wanted = length_of(to_standard(made), Peers::kSize);
+  if (wanted == 0 && made != MPI_COMM_NULL) wanted = length_of(to_standard(made), ArrayOf::kSize);
   for (int64_t i = 0; codes && i < wanted; ++i) codes[i] = code_to_standard(codes[i]);
 }
 
@@ -76,7 +76,7 @@ extern "C" int standard_Type_get_contents(Handle datatype, int max_integers, int
                                           int max_datatypes, int* integers, MPI_Aint* addresses,
                                           Handle* datatypes) {
   const MPI_Datatype type = to_mpich(datatype);
-  Elements<MPI_Datatype> types(max_datatypes);
+  ArgumentArray<MPI_Datatype> types(max_datatypes);
   const int code =
       mpich().Type_get_contents(type, max_integers, max_addresses, max_datatypes, integers,
                                 addresses, datatypes ? types.data() : nullptr);
@@ -99,7 +99,7 @@ extern "C" int standard_Type_get_contents_c(Handle datatype, MPI_Count max_integ
                                             MPI_Aint* addresses, MPI_Count* counts,
                                             Handle* datatypes) {
   const MPI_Datatype type = to_mpich(datatype);
-  Elements<MPI_Datatype> types(max_datatypes);
+  ArgumentArray<MPI_Datatype> types(max_datatypes);
   const int code =
       mpich().Type_get_contents_c(type, max_integers, max_addresses, max_counts, max_datatypes,
                                   integers, addresses, counts, datatypes ? types.data() : nullptr);
@@ -157,7 +157,7 @@ extern "C" int standard_T_event_get_info(int index, char* name, int* name_length
                                          Handle* enumtype, Handle* info, char* description,
                                          int* description_length, int* bind) {
   const int room = elements && datatypes ? *elements : 0;
-  Elements<MPI_Datatype> types(room);
+  ArgumentArray<MPI_Datatype> types(room);
   MPI_Info made = 0;
   int mpich_verbosity = kUntouched, mpich_bind = kUntouched;
   const int code =

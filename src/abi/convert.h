@@ -1,11 +1,11 @@
 // Values of the standard ABI as values of MPICH's ABI, and back.
 //
-//   kind         standard ABI                               MPICH's ABI
-//   handle       a pointer; predefined ones are below 1024  an int; predefined ones have bit 31 clear
-//   other handles of a rank        the int, as an unsigned number, is the pointer's value
-//   MPI_File     as other handles                           a pointer, which both ABIs have; 0 is null
-//   status       32 bytes: source, tag, error, 5 words      20 bytes: 2 words, source, tag, error
-//   constants    generate/abi.py writes functions for each family of constants.table
+//   kind       standard ABI                              MPICH's ABI
+//   handle     a pointer; below 1024 if predefined       an int; bit 31 is clear if predefined
+//   other      its value is the int as an unsigned       the int
+//   MPI_File   as other handles                          a pointer, which both have; 0 is null
+//   status     32 bytes: source, tag, error, 5 words     20 bytes: 2 words, source, tag, error
+//   constant   generate/abi.py writes functions for each family of constants.table
 //
 // Classes whose names end in Out or InOut stand for an argument for the time of a call: they are
 // made from the program's pointer, are passed to the library as a pointer to MPICH's form, and
@@ -33,11 +33,11 @@ namespace fgmpi::abi {
 using Handle = uintptr_t;
 
 /// A status of the standard ABI. The first two internal words are MPICH's count of bytes.
-struct Status {
+struct StandardStatus {
   int source, tag, error;
   int internal[5];
 };
-static_assert(sizeof(Status) == 32);
+static_assert(sizeof(StandardStatus) == 32);
 
 inline constexpr Handle kPredefinedHandles = 1024;
 
@@ -187,9 +187,9 @@ class FileOut : public FileInOut {
 
 /// Room for `n` elements; no memory is allocated for up to 32.
 template <class Element>
-class Elements {
+class ArgumentArray {
  public:
-  explicit Elements(int64_t n) : count_(n > 0 ? static_cast<size_t>(n) : 0) {
+  explicit ArgumentArray(int64_t n) : count_(n > 0 ? static_cast<size_t>(n) : 0) {
     if (count_ > kFew) many_ = std::make_unique_for_overwrite<Element[]>(count_);
   }
   Element* data() { return many_ ? many_.get() : few_; }
@@ -213,7 +213,7 @@ class Handles {
 
  private:
   bool is_null_;
-  Elements<int> mpich_;
+  ArgumentArray<int> mpich_;
 };
 
 /// An array of handles that the call reads and may change.
@@ -232,7 +232,7 @@ class HandlesInOut {
 
  private:
   Handle* standard_;
-  Elements<int> mpich_;
+  ArgumentArray<int> mpich_;
 };
 
 /// A handle of the tools interface that the call sets or changes.
@@ -290,12 +290,12 @@ inline int code_to_mpich(int code) { return code == 0 ? 0 : family_error_class_t
 inline constexpr int kUntouched = INT_MIN + 7;
 
 /// MPICH's form lies in the internal words for the time of a call: its count stays there.
-inline MPI_Status* in_place(Status* standard) {
+inline MPI_Status* in_place(StandardStatus* standard) {
   static_assert(sizeof(MPI_Status) == sizeof standard->internal);
   return reinterpret_cast<MPI_Status*>(standard->internal);
 }
 
-inline MPI_Status to_mpich(const Status& standard) {
+inline MPI_Status to_mpich(const StandardStatus& standard) {
   MPI_Status mpich;
   mpich.count_lo = standard.internal[0];
   mpich.count_hi_and_cancelled = standard.internal[1];
@@ -305,7 +305,7 @@ inline MPI_Status to_mpich(const Status& standard) {
   return mpich;
 }
 /// Stores the fields that a call has touched.
-inline void store(const MPI_Status& mpich, Status* standard) {
+inline void store(const MPI_Status& mpich, StandardStatus* standard) {
   if (mpich.MPI_ERROR != kUntouched) standard->error = code_to_standard(mpich.MPI_ERROR);
   if (mpich.MPI_SOURCE == kUntouched) return;
   standard->source = rank_to_standard(mpich.MPI_SOURCE);
@@ -317,7 +317,7 @@ inline void store(const MPI_Status& mpich, Status* standard) {
 /// A status that the call reads.
 class StatusIn {
  public:
-  explicit StatusIn(const Status* standard) : is_null_(!standard) {
+  explicit StatusIn(const StandardStatus* standard) : is_null_(!standard) {
     if (standard) mpich_ = to_mpich(*standard);
   }
   operator const MPI_Status*() { return is_null_ ? nullptr : &mpich_; }
@@ -330,7 +330,7 @@ class StatusIn {
 /// A status that the call sets; a null pointer is MPI_STATUS_IGNORE.
 class StatusOut {
  public:
-  explicit StatusOut(Status* standard) : standard_(standard) {
+  explicit StatusOut(StandardStatus* standard) : standard_(standard) {
     if (standard) standard->internal[kSource] = standard->internal[kError] = kUntouched;
   }
   StatusOut(const StatusOut&) = delete;
@@ -356,13 +356,13 @@ class StatusOut {
                           kTag = offsetof(MPI_Status, MPI_TAG) / sizeof(int),
                           kError = offsetof(MPI_Status, MPI_ERROR) / sizeof(int);
   static_assert(offsetof(MPI_Status, count_lo) == 0);
-  Status* standard_;
+  StandardStatus* standard_;
 };
 
 /// A status that the call changes.
 class StatusInOut {
  public:
-  explicit StatusInOut(Status* standard) : standard_(standard) {
+  explicit StatusInOut(StandardStatus* standard) : standard_(standard) {
     if (standard_) mpich_ = to_mpich(*standard_);
   }
   StatusInOut(const StatusInOut&) = delete;
@@ -373,14 +373,14 @@ class StatusInOut {
   operator MPI_Status*() { return standard_ ? &mpich_ : nullptr; }
 
  private:
-  Status* standard_;
+  StandardStatus* standard_;
   MPI_Status mpich_;
 };
 
 /// Statuses that the call sets; a null pointer is MPI_STATUSES_IGNORE.
 class StatusesOut {
  public:
-  StatusesOut(Status* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
+  StatusesOut(StandardStatus* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
     for (size_t i = 0; i < mpich_.count(); ++i)
       mpich_[i].MPI_SOURCE = mpich_[i].MPI_ERROR = kUntouched;
   }
@@ -392,8 +392,8 @@ class StatusesOut {
   operator MPI_Status*() { return standard_ ? mpich_.data() : MPI_STATUSES_IGNORE; }
 
  private:
-  Status* standard_;
-  Elements<MPI_Status> mpich_;
+  StandardStatus* standard_;
+  ArgumentArray<MPI_Status> mpich_;
 };
 
 // ---- Constants and addresses --------------------------------------------------------------------
@@ -448,7 +448,7 @@ class Constants {
 
  private:
   bool is_null_;
-  Elements<int> mpich_;
+  ArgumentArray<int> mpich_;
 };
 
 /// An array of constants that the call sets.
@@ -468,7 +468,7 @@ class ConstantsOut {
 
  private:
   int* standard_;
-  Elements<int> mpich_;
+  ArgumentArray<int> mpich_;
 };
 
 /// A buffer of a collective that may be MPI_IN_PLACE, or of an attachment that may be

@@ -13,7 +13,7 @@ namespace fgmpi::abi {
 
 constinit MpichCalls g_mpich = {};
 
-int64_t length_of(uintptr_t comm, Peers which) {
+int64_t length_of(uintptr_t comm, ArrayOf which) {
   return fgmpi_abi_length(to_mpich(comm), static_cast<int>(which));
 }
 

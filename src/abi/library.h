@@ -21,7 +21,7 @@
   result standard_##name parameters asm("P" #symbol);    \
   extern "C" result weak_##name parameters asm(#symbol)  \
       __attribute__((weak, visibility("default"), alias("P" #symbol)));
-/// The same for an extension of fgmpi.h, which has no second name.
+/// In front of the definition of standard_NAME, for an extension of fgmpi.h: it has no second name.
 #define FGMPI_STANDARD_EXTENSION(symbol, result, name, parameters) \
   extern "C" __attribute__((visibility("default"))) result standard_##name parameters asm(#symbol);
 
@@ -34,8 +34,8 @@ inline const MpichCalls& mpich() { return g_mpich; }
 
 /// The ranks that an array of a collective has an element for: all of a communicator (of the remote
 /// group of an intercommunicator), or the neighbours that a rank receives from or sends to.
-enum class Peers : int { kSize, kIn, kOut };
+enum class ArrayOf : int { kSize, kIn, kOut };
 /// Their number; 0 where the handle is no communicator's, or has no neighbours: the call says so.
-int64_t length_of(uintptr_t comm, Peers which);
+int64_t length_of(uintptr_t comm, ArrayOf which);
 
 }  // namespace fgmpi::abi

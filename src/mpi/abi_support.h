@@ -13,10 +13,10 @@ extern "C" {
 /// are no neighbours. Calls no error handler. Any thread.
 __attribute__((visibility("default"))) int64_t fgmpi_abi_length(MPI_Comm comm, int which);
 
-/// For a handler of MPIX_*_create_errhandler_x: its function is called with the address of the error
-/// code in place of the code, and the call that failed returns what is there then, as with other
-/// handlers. Without this the call returns MPI_SUCCESS, as the C++ binding needs it, which would call
-/// the handler once more. Any thread.
+/// For a handler of MPIX_*_create_errhandler_x: its function is called with the address of the
+/// error code in place of the code, and the call that failed returns what is there then, as with
+/// other handlers. Without this the call returns MPI_SUCCESS, as the C++ binding needs it, which
+/// would call the handler once more. Any thread.
 __attribute__((visibility("default"))) void fgmpi_abi_pass_address(MPI_Errhandler handler);
 
 }  // extern "C"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what libmpi_abi.so.1 is generated from: the standard ABI's mpi.h, the conversions of constants, and the functions.
+"""Writes what libmpi_abi.so.1 is made from: the standard ABI's mpi.h, the conversions of constants, and the functions.
 
   abi.py --include DIR --cc CC --calls calls.table --constants constants.table --extensions fgmpi.h --sources FOLDER
     --header mpi.h --out FOLDER
@@ -88,7 +88,7 @@ def length(call, p):
     parts = []
     for word in p.length[0].split("*") if p.length else []:
         if word in ("@size", "@in", "@out"):
-            parts.append(f"length_of(comm, Peers::k{word[1:].capitalize()})")
+            parts.append(f"length_of(comm, ArrayOf::k{word[1:].capitalize()})")
         elif call.find(word) and "*" not in call.find(word).kind.type:
             parts.append(f"int64_t{{{word}}}")
         else:
@@ -128,10 +128,10 @@ def converted(standard, call, p):
         return "Handle*", f"{'HandleOut' if kind.intent == 'out' else 'HandleInOut'}<{way}>({name})"
     if base == "MPI_Status":
         if kind.abi == "statuses":
-            return "Status*", f"StatusesOut({name}, {several})"
+            return "StandardStatus*", f"StatusesOut({name}, {several})"
         if kind.intent == "in":
-            return "const Status*", f"StatusIn({name})"
-        return "Status*", f"{'StatusOut' if kind.intent == 'out' else 'StatusInOut'}({name})"
+            return "const StandardStatus*", f"StatusIn({name})"
+        return "StandardStatus*", f"{'StatusOut' if kind.intent == 'out' else 'StatusInOut'}({name})"
     if kind.name in ("rank", "root", "tag"):
         return "int", f"{'tag' if kind.name == 'tag' else 'rank'}_to_mpich({name})"
     if kind.name == "keyval":

@@ -1,4 +1,5 @@
-/* Functions of the program in the standard ABI (MPI 5.0, annex A): a part of its mpi.h, which generate/abi.py writes. */
+/* Functions of the program in the standard ABI (MPI 5.0, annex A): a part of its mpi.h, which
+ * generate/abi.py writes. */
 typedef void(MPI_User_function)(void *invec, void *inoutvec, int *len, MPI_Datatype *datatype);
 typedef void(MPI_User_function_c)(void *invec, void *inoutvec, MPI_Count *len, MPI_Datatype *datatype);
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void *extra_state, void *attribute_val_in,

@@ -51,8 +51,8 @@ bool g_options_fresh = false;  ///< no scan has begun since reset_getopt()
 
 using GetoptLong = int(int, char* const*, const char*, const option*, int*);
 
-/// Makes getopt() take the order of arguments from the options of this call, as at its first call in
-/// a process: reset_getopt() has called it with other ones.
+/// Makes getopt() take the order of arguments from the options of this call, as at its first call
+/// in a process: reset_getopt() has called it with other ones.
 void begin_scan() {
   if (g_options_fresh && optind == 1) optind = 0;
   g_options_fresh = false;
