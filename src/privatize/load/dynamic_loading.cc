@@ -103,8 +103,8 @@ void* found_globally(void* found, void* caller) {
   return result;
 }
 
-/// The function of MPI that the caller finds by this name in the ABI that it uses; nullptr where the
-/// dynamic linker knows better.
+/// The function of MPI that the caller finds by this name in the ABI that it uses; nullptr where
+/// the dynamic linker knows better.
 void* find_mpi_function(void* handle, const char* name, const void* caller) {
   if (!has_standard_abi() || !name) return nullptr;
   link_map* map = nullptr;
