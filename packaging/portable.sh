@@ -69,7 +69,7 @@ for file in "${binaries[@]}" "$libraries"/*; do
   path='$ORIGIN/'$(relative "$file" "$libraries")
   case $file in
     "$libraries"/*) path='$ORIGIN' ;;
-    "$top"/lib/libmpichfort.* | "$top"/lib/libmpifort.* | "$top"/lib/libmpi*cxx.*) path='$ORIGIN' ;;
+    "$top"/lib/libmpichfort.* | "$top"/lib/libmpifort.* | "$top"/lib/libmpi*cxx.* | "$top"/lib/libmpi_abi.*) path='$ORIGIN' ;;
   esac
   patchelf --set-rpath "$path" "$file"
 done

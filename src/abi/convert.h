@@ -43,11 +43,8 @@ inline constexpr Handle kPredefinedHandles = 1024;
 
 // ---- Handles ------------------------------------------------------------------------------------
 
-/// A handle that is not predefined. A value that is no handle becomes 0, which is none in MPICH's
-/// ABI either.
-inline int dynamic_to_mpich(Handle handle) { return handle >> 32 ? 0 : static_cast<int>(handle); }
 inline int to_mpich(Handle handle) {
-  return handle < kPredefinedHandles ? kPredefined[handle] : dynamic_to_mpich(handle);
+  return handle < kPredefinedHandles ? kPredefined[handle] : static_cast<int>(handle);
 }
 /// The standard handle of one that may be predefined: bit 31 is clear, or it is that of a pair as
 /// MPI_FLOAT_INT.
@@ -57,6 +54,9 @@ inline bool may_be_predefined(int handle) {
 }
 inline Handle to_standard(int handle) {
   return may_be_predefined(handle) ? predefined_to_standard(handle) : static_cast<uint32_t>(handle);
+}
+inline Handle request_to_standard(int request) {
+  return request == MPI_REQUEST_NULL ? Handle{kRequestNull} : to_standard(request);
 }
 /// MPICH's null message has the number of its null request.
 inline Handle message_to_standard(int message) {
@@ -112,7 +112,7 @@ template <ConvertHandle kToStandard = to_standard>
 class HandleInOut {
  public:
   explicit HandleInOut(Handle* standard) : standard_(standard) {
-    if (__builtin_expect(standard && *standard >= kPredefinedHandles && *standard >> 32 == 0, 1)) {
+    if (__builtin_expect(standard && *standard >= kPredefinedHandles, 1)) {
       passed_ = lower_half(standard);
     } else if (standard) {
       mpich_ = before_ = to_mpich(*standard);
@@ -216,17 +216,19 @@ class Handles {
   ArgumentArray<int> mpich_;
 };
 
-/// An array of handles that the call reads and may change.
-class HandlesInOut {
+/// An array of requests that the call reads and may change.
+class RequestsInOut {
  public:
-  HandlesInOut(Handle* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
+  RequestsInOut(Handle* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
     for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = to_mpich(standard_[i]);
   }
-  HandlesInOut(const HandlesInOut&) = delete;
-  HandlesInOut& operator=(const HandlesInOut&) = delete;
-  ~HandlesInOut() {
+  RequestsInOut(const RequestsInOut&) = delete;
+  RequestsInOut& operator=(const RequestsInOut&) = delete;
+  ~RequestsInOut() {
+    const int* mpich = mpich_.data();
     for (size_t i = 0; i < mpich_.count(); ++i)
-      if (mpich_[i] != to_mpich(standard_[i])) standard_[i] = to_standard(mpich_[i]);
+      if (static_cast<Handle>(static_cast<uint32_t>(mpich[i])) != standard_[i])
+        standard_[i] = request_to_standard(mpich[i]);
   }
   operator int*() { return standard_ ? mpich_.data() : nullptr; }
 

@@ -25,6 +25,9 @@
 #define FGMPI_STANDARD_EXTENSION(symbol, result, name, parameters) \
   extern "C" __attribute__((visibility("default"))) result standard_##name parameters asm(#symbol);
 
+/// Marks the part of a function that its usual case does not need.
+#define FGMPI_OUT_OF_LINE __attribute__((noinline))
+
 namespace fgmpi::abi {
 
 /// MPI's functions, with those of tools in MPICH's ABI in front of them. Filled when the library is
