@@ -148,8 +148,8 @@ def main():
     for page in sorted((sources / "docs/man").glob("*.1")):
         shutil.copy(page, folder / "man1")
         written.append(f"man1/{page.name}")
-    for alias, of in (("mpirun", "mpiexec"), ("mpicxx", "mpicc"), ("mpic++", "mpicc"), ("mpifort", "mpicc"),
-                      ("mpif77", "mpicc"), ("mpif90", "mpicc")):
+    for alias, of in (("mpirun", "mpiexec"), ("mpicxx", "mpicc"), ("mpic++", "mpicc"), ("mpicc_abi", "mpicc"),
+                      ("mpicxx_abi", "mpicc"), ("mpifort", "mpicc"), ("mpif77", "mpicc"), ("mpif90", "mpicc")):
         (folder / f"man1/{alias}.1").write_text(f".so man1/{of}.1\n")
     written += section3(sources, folder)
     written += section7(sources / "docs/settings.md", folder, "fgmpi-settings", "environment variables of Finegrain MPI")

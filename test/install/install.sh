@@ -31,9 +31,9 @@ unset LD_LIBRARY_PATH FGMPI_NFG FGMPI_RANKS
 # lacks PART: the build was made without this optional part.
 lacks() { "$bin/fgmpi-info" | grep -q "missing *$1:"; }
 
-for file in bin/{mpicc,mpicxx,mpic++,mpifort,mpif90,mpif77,mpiexec,mpirun,fgmpi-info} lib/libfgmpi-track.so include/fgmpi{,_standard}.h \
+for file in bin/{mpicc,mpicxx,mpic++,mpicc_abi,mpicxx_abi,mpifort,mpif90,mpif77,mpiexec,mpirun,fgmpi-info} lib/libfgmpi-track.so include/{fgmpi,fgmpi_standard,mpi_abi/mpi}.h \
   share/man/man1/{mpiexec,mpicc,mpifort,fgmpi-info}.1 share/man/man3/MPIX_{Yield,Stats}.3 share/man/man7/fgmpi-{settings,hazards}.7 \
-  share/gdb/fgmpi-gdb.py lib/{libmpich.so.12-gdb.py,libfgmpi_hydra.so,libmpich.so.12,libmpich.so,libmpi.so.12,libmpi.so,pkgconfig/fgmpi.pc}; do
+  share/gdb/fgmpi-gdb.py lib/{libmpich.so.12-gdb.py,libfgmpi_hydra.so,libmpich.so.12,libmpich.so,libmpi.so.12,libmpi.so,libmpi_abi.so.1,libmpi_abi.so.0,libmpi_abi.so,pkgconfig/fgmpi.pc,pkgconfig/fgmpi-abi.pc}; do
   [ -e "$prefix/$file" ] || { echo "FAILED layout: $file is missing"; failed=1; }
 done
 
