@@ -1,9 +1,9 @@
 // The procedures of mpi_f08 with choice buffers: which of their arguments are buffers, and how much
 // of these a call uses.
 //
-// All arguments are addresses, since Fortran passes by reference. Where no buffer is a section, no
-// argument is read here. src/fortran/generate/procedures.py writes the table and the procedures
-// from src/mpi/calls.table to generated/fortran/procedures.cc. Thread rule: any thread.
+// All arguments are addresses, since Fortran passes by reference, but for the lengths of strings.
+// The descriptions are generated with libmpichfort's procedures
+// (src/mpichfort/generate/sections.py). Thread rule: any thread.
 #pragma once
 
 #include <cstddef>
@@ -52,15 +52,13 @@ struct BufferArgument {
 enum class Answers : uint8_t { kCommunicator, kWindow, kFile };
 
 struct Procedure {
-  const char* call;    ///< "MPI_Send"
-  const char* symbol;  ///< "send_f08ts_", with mpi_ or pmpir_ in front
-  uint8_t arguments;   ///< their number, with the error code and, behind it, the lengths of strings
+  const char* call;   ///< "MPI_Send"
+  uint8_t arguments;  ///< their number, with the error code and, behind it, the lengths of strings
   ArgumentIndex error, object, root, partitions, request;
   Answers answers;
   /// Sections are copied (staged_buffer.h); else types are composed (composed_type.h).
   bool staged;
-  bool persistent;                           ///< each MPI_Start copies, not the call itself
-  int (*direct)(const Argument* arguments);  ///< makes the call without libmpichfort; else nullptr
+  bool persistent;  ///< each MPI_Start copies, not the call itself
   uint8_t buffers;
   BufferArgument buffer[3];
 };

@@ -168,6 +168,7 @@ namespace {
 
 constexpr const char* kLibrary = "libmpich.so.12";
 constexpr const char* kStandardLibrary = "libmpi_abi.so.1";
+constexpr const char* kFortranLibrary = "libmpichfort.so.12";
 
 /// True where LD_PRELOAD can hold the path: it separates paths by spaces and colons.
 bool library_folder_is_plain(const std::string& library) {
@@ -273,7 +274,9 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "it while the path of "
                  "ours has a space or colon; link it with mpicc, mpicxx or mpifort",
                  path.c_str(), other.c_str(), ours.c_str());
-  preload(ours, additions);
+  // Procedures of Fortran are ours, too, whatever the RPATH finds.
+  const bool fortran = listed.find("libmpichfort") != listed.npos;
+  preload(fortran ? ours + ":" + library_folder + "/" + kFortranLibrary : ours, additions);
   return {};
 }
 

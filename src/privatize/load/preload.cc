@@ -5,9 +5,9 @@
 // library before libc. A Fortran program of the host's wrapper, or one that reaches MPI only
 // through another library, names libc first: then the process executes itself once more with this
 // library in LD_PRELOAD, before any code of the program has run. The process does so, too, where
-// the host's Fortran library comes before this one: the procedures of src/fortran would not be
-// found. Nothing is done where this library was loaded by dlopen: the program already runs, and
-// MPI_Init reports the error.
+// the program has loaded the host's Fortran library, by an RPATH of its own, in place of ours
+// (src/mpichfort), which is preloaded then as well. Nothing is done where this library was loaded by
+// dlopen: the program already runs, and MPI_Init reports the error.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -29,6 +29,7 @@ namespace {
 /// This variable is set in the second execution only. Its value is the LD_PRELOAD of the first
 /// execution, which the second one restores.
 constexpr environment::Variable kPreloadMark = environment::kPreloaded;
+constexpr const char* kFortranLibrary = "libmpichfort.so.12";
 
 /// The module of the definition of the function that the program's calls reach; none where there
 /// is none.
@@ -37,11 +38,19 @@ std::optional<AddressedModule> find_first(const char* name) {
   return function ? module_at(function) : std::nullopt;
 }
 
+std::string_view folder_of(std::string_view path) { return path.substr(0, path.rfind('/') + 1); }
+
 bool comes_first(const AddressedModule& self) {
-  const auto start = find_first("__libc_start_main"), fortran = find_first("mpi_waitany_");
-  if (start && start->start != self.start) return false;
-  // A tool may define a procedure of that name, too; it calls the next definition.
-  return !fortran || fortran->start == self.start || !is_mpi_library(file_name(fortran->path));
+  const auto start = find_first("__libc_start_main");
+  return !start || start->start == self.start;
+}
+
+/// True where the program's calls in Fortran reach the library of another MPICH. A tool may define
+/// a procedure of that name, too; it calls the next definition.
+bool has_other_fortran(const AddressedModule& self) {
+  const auto fortran = find_first("mpi_waitany_");
+  return fortran && is_mpi_library(file_name(fortran->path)) &&
+         folder_of(fortran->path) != folder_of(self.path);
 }
 
 /// True where the program needs the library called `name`, directly or through other libraries.
@@ -71,15 +80,18 @@ bool linked_with(std::string_view name) {
     return;
   }
   const auto self = module_at(reinterpret_cast<void*>(&preload_this_library));
-  if (!self || comes_first(*self) || !linked_with(file_name(self->path))) return;
+  if (!self) return;
+  const bool other_fortran = has_other_fortran(*self);
+  if ((comes_first(*self) && !other_fortran) || !linked_with(file_name(self->path))) return;
   const std::string path = program_path();
   if (path.empty()) return;
   const char* before = environment::text(environment::kPreload);
   environment::set(kPreloadMark, before ? before : "");
-  std::string all = self->path;
+  std::string all = self->path, folder(folder_of(self->path));
   // LD_PRELOAD separates paths by spaces and colons. A path that holds one is replaced by the file
   // name, which suffices because mpiexec has put the folder into LD_LIBRARY_PATH.
-  if (all.find_first_of(" :") != all.npos) all = file_name(self->path);
+  if (all.find_first_of(" :") != all.npos) all = file_name(self->path), folder = "";
+  if (other_fortran) all += ":" + folder + kFortranLibrary;
   // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc
   // comes after all of them.
   if (before) all = std::string(before) + ":" + all;

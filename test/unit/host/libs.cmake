@@ -4,7 +4,7 @@ if(TARGET fgmpi AND TARGET fgmpi-info)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME host.symbols COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/symbols.py
            ${FGMPI_HOST_LIBRARY} $<TARGET_FILE:fgmpi> $<TARGET_FILE:fgmpi-info>
-           ${FGMPI_HOST_FORTRAN_LIBRARY} ${CMAKE_SOURCE_DIR})
+           ${FGMPI_HOST_FORTRAN_LIBRARY} $<TARGET_FILE:fgmpi_mpichfort> ${CMAKE_SOURCE_DIR})
   set_tests_properties(host.symbols PROPERTIES LABELS library TIMEOUT 60)
   add_test(NAME host.calls_table COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_LIST_DIR}/calls_table.py
            ${CMAKE_SOURCE_DIR} ${FGMPI_HOST_INCLUDE} ${CMAKE_C_COMPILER})
