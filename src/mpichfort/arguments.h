@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "fortran/descriptor.h"
 #include "host/exported_fortran.h"
 
 /// Marks a procedure that the library's version script exports by its aliases.
@@ -92,6 +93,42 @@ inline int* codes_or_ignore(int* codes) {
     return MPI_ERRCODES_IGNORE;
   return codes;
 }
+
+/// The descriptor of an array or scalar as the standard's ISO_Fortran_binding.h has it, which flang
+/// passes for an assumed-rank argument.
+struct StandardDescriptor {
+  void* base;
+  size_t element_bytes;
+  int32_t version;
+  uint8_t rank;
+  uint8_t others[3];  ///< type and attribute, whose places differ between compilers
+  struct Dimension {
+    ptrdiff_t lower, extent, step;  ///< of bytes
+  } dimensions[fortran::kMostDimensions];
+};
+static_assert(offsetof(StandardDescriptor, rank) == 20 &&
+              offsetof(StandardDescriptor, dimensions) == 24);
+
+/// gfortran's descriptor of the same array.
+class SectionDescriptor {
+ public:
+  explicit SectionDescriptor(const StandardDescriptor& array) {
+    array_.base = array.base;
+    array_.offset = 0;
+    array_.element_bytes = array.element_bytes;
+    array_.version = 0;
+    array_.rank = static_cast<int8_t>(array.rank);
+    array_.type = 0;
+    array_.attribute = 0;
+    array_.span = 1;
+    for (int i = 0; i < array_.rank; ++i)
+      array_.dimensions[i] = {array.dimensions[i].step, 0, array.dimensions[i].extent - 1};
+  }
+  operator fortran::ArrayDescriptor*() { return &array_; }
+
+ private:
+  fortran::ArrayDescriptor array_;
+};
 
 /// Fortran counts indices from 1.
 inline void count_from_one(int* index) {

@@ -76,6 +76,8 @@ FGMPI_SPELLINGS(f_f_sync_reg, pmpi, PMPI, f_sync_reg, F_SYNC_REG);
 FGMPI_NAME(f_f_sync_reg, mpi_f_sync_reg_f08ts_);
 FGMPI_NAME(f_f_sync_reg, pmpi_f_sync_reg_f08ts_);
 FGMPI_NAME(f_f_sync_reg, pmpir_f_sync_reg_f08ts_);
+FGMPI_NAME(f_f_sync_reg, mpi_f_sync_reg_f08cfi_);
+FGMPI_NAME(f_f_sync_reg, pmpi_f_sync_reg_f08cfi_);
 
 // MPI_Sizeof of any type: the descriptor has the bytes of an element.
 FGMPI_PROCEDURE void f_sizeof(const ArrayDescriptor* x, int* size, int* ierror) {
@@ -85,6 +87,13 @@ FGMPI_PROCEDURE void f_sizeof(const ArrayDescriptor* x, int* size, int* ierror) 
 FGMPI_NAME(f_sizeof, mpi_sizeof_f08ts_);
 FGMPI_NAME(f_sizeof, pmpi_sizeof_f08ts_);
 FGMPI_NAME(f_sizeof, mpi_sizeof_fts_);
+FGMPI_PROCEDURE void f_sizeof_f08cfi(const StandardDescriptor* x, int* size, int* ierror) {
+  *size = static_cast<int>(x->element_bytes);
+  if (ierror) *ierror = MPI_SUCCESS;
+}
+FGMPI_NAME(f_sizeof_f08cfi, mpi_sizeof_f08cfi_);
+FGMPI_NAME(f_sizeof_f08cfi, pmpi_sizeof_f08cfi_);
+FGMPI_NAME(f_sizeof_f08cfi, mpi_sizeof_fcfi_);
 
 // MPI_Sizeof of MPICH's modules, a procedure for each type. Those of mpi_f08 get descriptors.
 #define FGMPI_F08_SIZEOF(type) FGMPI_NAME(f_sizeof, __mpi_f08_types_MOD_mpi_sizeof_##type)

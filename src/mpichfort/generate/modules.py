@@ -400,7 +400,7 @@ def generics(calls):
 
 
 def specific(call):
-    """Returns the end of a procedure's name. `FGMPI_TS`: descriptors are gfortran's, or those of TS 29113."""
+    """Returns the end of a procedure's name. mpifort replaces f08ts by f08cfi where descriptors are not gfortran's."""
     return ("_c" if is_large(call) else "") + ("_f08ts" if fortran.choice_buffers(call) else "_f08")
 
 

@@ -7,6 +7,7 @@ FOLDER/procedures_N.cc. For each call that is not written by hand (HAND):
   f_send               the procedure of mpif.h, of the module mpi, and of mpi_f08 where no argument is a choice buffer; known as
                        mpi_send_ and its spellings, mpi_comm_rank_f08_
   f_send_f08ts         that of mpi_f08 with choice buffers, which are descriptors: calls the other where all are contiguous
+  f_send_f08cfi        the same for compilers whose descriptors are those of the standard (flang)
 Both exist a second time as pmpi_*, and call PMPI_*. Large-count twins, which mpi_f08 alone has, are f_send_c.
 """
 
@@ -187,6 +188,13 @@ def descriptors(call, profiled, row):
         inside = [f"{of}({passed});"]
     lines += [wrapped(f"FGMPI_PROCEDURE void {of}_f08ts({', '.join(own)}) {{"), *(wrapped("  " + line) for line in inside), "}",
               *names(call, profiled, f"{of}_f08ts", "f08ts")]
+    standard = ["const StandardDescriptor* " + w if w in buffers else d for d, w in zip(declarations, words)]
+    passed = ", ".join(f"{w}_section" if w in buffers else w for w in words)
+    name = f"{of}_f08cfi"
+    lines += [wrapped(f"FGMPI_PROCEDURE void {name}({', '.join(standard)}) {{"),
+              *(f"  SectionDescriptor {p.name}_section(*{p.name});" for p in fortran.choice_buffers(call)),
+              wrapped(f"  {of}_f08ts({passed});"), "}",
+              f"FGMPI_NAME({name}, {'p' if profiled else ''}mpi_{lower(call)}_f08cfi_);"]
     return lines
 
 
