@@ -1,7 +1,8 @@
 # Programs that LLVM's flang has compiled, by FGMPI_FC: each rank has its own variables of modules, SAVE and COMMON, and its own
-# streams. mpif.h is read as it is; MPICH's modules are gfortran's.
+# streams. Modules, array sections, all procedures and functions that MPI calls are as with gfortran.
 set -u
 bin=$1 work=$2/flang.dir
+source=$(cd "$(dirname "$0")" && pwd)
 fail() { echo "flang.sh: $*" >&2; tail -40 "$work/out" >&2; exit 1; }
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 touch out
@@ -66,9 +67,6 @@ end program
 END
 sed "s/USE_MPI//; s/INCLUDE_MPI/include 'mpif.h'/" body.f90 >header.f90
 sed "s/USE_MPI/use mpi/; s/INCLUDE_MPI//" body.f90 >module.f90
-# A module for flang, as the user guide makes it.
-printf 'module mpi\n  include "mpif.h"\nend module\n' >mpi.f90
-"$bin/mpifort" -c mpi.f90 >out 2>&1 || fail "$FGMPI_FC mpi.f90"
 for program in header module; do
   "$bin/mpifort" -O2 $program.f90 -o $program >out 2>&1 || fail "$FGMPI_FC $program.f90"
   for shape in "1 1" "1 4" "2 6"; do
@@ -76,6 +74,13 @@ for program in header module; do
     ranks=$((${shape% *} * ${shape#* }))
     [ "$(grep -c "^rank [0-9]* of $ranks$" out)" = $ranks ] || fail "$program, $shape: not $ranks lines"
   done
+done
+for program in indices_f08 sections_pt2pt sections_window; do
+  "$bin/mpifort" -O1 "$source/$program.f90" -o $program >out 2>&1 || fail "$FGMPI_FC $program.f90"
+  timeout 100 "$bin/mpiexec" -n 2 -nfg 3 ./$program >out 2>&1 || fail "$program: status $?"
+done
+for script in every_call callbacks; do
+  bash "$source/$script.sh" "$bin" "$work" >out 2>&1 || fail "$script.sh"
 done
 # Its options are not those of gfortran.
 "$bin/mpifort" -c header.f90 -o header.o >out 2>&1 && "$bin/mpifort" header.o -o header >>out 2>&1 || fail "-c, then a link"
