@@ -231,10 +231,10 @@ class StringList {
     point();
   }
   /// `count` strings.
-  struct Counted {
+  struct StringCount {
     int count;
   };
-  StringList(const char* text, size_t length, Counted counted) {
+  StringList(const char* text, size_t length, StringCount counted) {
     for (int i = 0; i < counted.count; ++i, text += length)
       strings_.push_back(stripped(text, length));
     point();

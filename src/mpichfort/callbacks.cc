@@ -304,7 +304,7 @@ namespace {
 
 /// The functions of a representation, and its extra state. Representations live as long as the
 /// process.
-struct Representation {
+struct FortranDatarep {
   FortranFunction *read, *write, *extent;
   Extra* extra;
 };
@@ -314,7 +314,7 @@ using Convert = void (*)(void*, MPI_Datatype*, Count*, void*, MPI_Offset*, Extra
 
 template <class Count>
 int convert(FortranFunction* function, void* user, MPI_Datatype type, Count count, void* file,
-            MPI_Offset position, const Representation* representation) {
+            MPI_Offset position, const FortranDatarep* representation) {
   int code = MPI_SUCCESS;
   as<Convert<Count>>(function)(user, &type, &count, file, &position, representation->extra, &code);
   return code;
@@ -322,17 +322,17 @@ int convert(FortranFunction* function, void* user, MPI_Datatype type, Count coun
 template <class Count>
 int read_data(void* user, MPI_Datatype type, Count count, void* file, MPI_Offset position,
               void* state) {
-  auto* r = static_cast<Representation*>(state);
+  auto* r = static_cast<FortranDatarep*>(state);
   return convert(r->read, user, type, count, file, position, r);
 }
 template <class Count>
 int write_data(void* user, MPI_Datatype type, Count count, void* file, MPI_Offset position,
                void* state) {
-  auto* r = static_cast<Representation*>(state);
+  auto* r = static_cast<FortranDatarep*>(state);
   return convert(r->write, user, type, count, file, position, r);
 }
 int find_extent(MPI_Datatype type, MPI_Aint* extent, void* state) {
-  auto* r = static_cast<Representation*>(state);
+  auto* r = static_cast<FortranDatarep*>(state);
   int code = MPI_SUCCESS;
   as<void (*)(MPI_Datatype*, MPI_Aint*, Extra*, int*)>(r->extent)(&type, extent, r->extra, &code);
   return code;
@@ -347,7 +347,7 @@ bool is_null(FortranFunction* function) {
   FGMPI_PROCEDURE void procedure(const char* name, FortranFunction* read, FortranFunction* write, \
                                  FortranFunction* extent, Extra* extra, int* ierror,              \
                                  size_t length) {                                                 \
-    auto state = std::make_unique<Representation>(Representation{read, write, extent, extra});    \
+    auto state = std::make_unique<FortranDatarep>(FortranDatarep{read, write, extent, extra});    \
     const int code =                                                                              \
         call(trimmed(name, length).c_str(), is_null(read) ? nullptr : read_data<Count>,           \
              is_null(write) ? nullptr : write_data<Count>, find_extent, state.get());             \

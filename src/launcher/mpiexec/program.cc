@@ -275,7 +275,8 @@ Status inspect_program(const Words& program, const Words& options, int64_t ranks
                  "ours has a space or colon; link it with mpicc, mpicxx or mpifort",
                  path.c_str(), other.c_str(), ours.c_str());
   // Procedures of Fortran are ours, too, whatever the RPATH finds.
-  const bool fortran = listed.find("libmpichfort") != listed.npos;
+  const bool fortran =
+      listed.find("libmpichfort.so") != listed.npos || listed.find("libmpifort.so") != listed.npos;
   preload(fortran ? ours + ":" + library_folder + "/" + kFortranLibrary : ours, additions);
   return {};
 }

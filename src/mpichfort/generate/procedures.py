@@ -81,7 +81,7 @@ class Argument:
         elif kind.name == "strings":
             self.declaration = f"const char* {name}"
             self.value = (f"ArgvArgument({name}, {name}_length)" if "argv_null" in p.sentinels
-                          else f"StringList({name}, {name}_length, StringList::Counted{{*count}})")
+                          else f"StringList({name}, {name}_length, StringList::StringCount{{*count}})")
         elif kind.name == "string_lists":
             self.declaration, self.value = f"const char* {name}", f"ArgvsArgument(*count, {name}, {name}_length)"
         elif call.name in ("Info_get_string", "Session_get_nth_pset") and kind.name == "inout_int":

@@ -6,8 +6,8 @@
 // through another library, names libc first: then the process executes itself once more with this
 // library in LD_PRELOAD, before any code of the program has run. The process does so, too, where
 // the program has loaded the host's Fortran library, by an RPATH of its own, in place of ours
-// (src/mpichfort), which is preloaded then as well. Nothing is done where this library was loaded by
-// dlopen: the program already runs, and MPI_Init reports the error.
+// (src/mpichfort), which is preloaded then as well. Nothing is done where this library was loaded
+// by dlopen: the program already runs, and MPI_Init reports the error.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
