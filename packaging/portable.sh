@@ -44,15 +44,17 @@ copy() { # copy FILE TO: notes the file in the list from which licences are foun
   printf '%s\t%s\n' "${2#"$top"/}" "$1" >> "$work/copied"
 }
 for program in mpiexec.hydra hydra_pmi_proxy hydra_nameserver; do copy "$hydra/$program" "$host/bin"; done
-for file in "$(cached FGMPI_HOST_INCLUDE)"/*; do copy "$file" "$host/include"; done
+# Fortran's header and modules are Finegrain MPI's own.
+for file in "$(cached FGMPI_HOST_INCLUDE)"/*; do
+  case $file in *.mod | */mpif.h) ;; *) copy "$file" "$host/include" ;; esac
+done
 copy "$(cached FGMPI_HOST_LIBRARY)" "$host/lib/libmpich.so.12"
-for language in FORTRAN CXX; do
-  library=$(cached FGMPI_HOST_${language}_LIBRARY)
-  [ -f "$library" ] || continue
+library=$(cached FGMPI_HOST_CXX_LIBRARY)
+if [ -f "$library" ]; then
   soname=$(objdump -p "$library" | sed -n 's/^ *SONAME *//p')
   copy "$library" "$top/lib/$soname"
   ln -s "$soname" "$top/lib/${soname%.so.*}.so"
-done
+fi
 mapfile -t binaries < <(find "$top/bin" "$top/lib" -type f \( -perm /111 -o -name '*.so*' \) \
   -exec sh -c 'objdump -p "$1" > /dev/null 2>&1' sh {} \; -print)
 # What every system has: glibc, and the libraries of the compiler by which a program is built.
@@ -69,7 +71,7 @@ for file in "${binaries[@]}" "$libraries"/*; do
   path='$ORIGIN/'$(relative "$file" "$libraries")
   case $file in
     "$libraries"/*) path='$ORIGIN' ;;
-    "$top"/lib/libmpichfort.* | "$top"/lib/libmpifort.* | "$top"/lib/libmpi*cxx.* | "$top"/lib/libmpi_abi.*) path='$ORIGIN' ;;
+    "$top"/lib/libmpichfort.* | "$top"/lib/libmpi*cxx.* | "$top"/lib/libmpi_abi.*) path='$ORIGIN' ;;
   esac
   patchelf --set-rpath "$path" "$file"
 done
@@ -117,7 +119,6 @@ highest() { # highest NAME: the newest version of the names NAME_VERSION that an
   objdump -T "${binaries[@]}" "$libraries"/* 2> /dev/null | grep -F '*UND*' | grep -oE "\b$1_[0-9.]+" | cut -d_ -f2 | sort -Vu | tail -n 1
 }
 glibc=$(highest GLIBC) cxx=$(highest GLIBCXX)
-modules=$(zcat "$host/include/mpi.mod" 2> /dev/null | sed -n "1s/.*version '\([0-9]*\)'.*/\1/p")
 cat > "$documents/README" << README
 Finegrain MPI $version for Linux on $(uname -m)
 
@@ -126,8 +127,8 @@ Unpack it anywhere; bin/mpicc and bin/mpiexec find the rest from their own place
 A system needs
   glibc $glibc or later
   libstdc++.so.6 with GLIBCXX_$cxx or later (GCC 11's), libgcc_s.so.1
-A program in Fortran needs the libgfortran.so.5 of its compiler. The modules mpi and mpi_f08 are gfortran's, of version
-${modules:-unknown} (GCC 8 to 16 read 15); another compiler can include mpif.h.
+A program in Fortran needs the libraries of its compiler. mpifort lets the compiler make the modules mpi and mpi_f08 when it needs
+them for the first time, here or in the user's cache.
 
 lib/fgmpi/host has the hosted MPICH and its hydra, lib/fgmpi/libraries what these and Finegrain MPI need. FGMPI_HOST_MPI and
 FGMPI_HYDRA name others. To use a cluster's own libfabric, put the folder of its libfabric.so.1 into LD_LIBRARY_PATH; srun

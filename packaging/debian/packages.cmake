@@ -11,7 +11,7 @@ function(fgmpi_package_of variable file)
   endif()
   set(${variable} ${CMAKE_MATCH_1} PARENT_SCOPE)
 endfunction()
-# What is loaded or started by name. libmpichfort comes with the MPICH that is hosted; this package has a libmpich.so.12, too.
+# What is loaded or started by name. The package of the MPICH that is hosted is found by the name of its Fortran library.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS)
 foreach(file bin/mpiexec.hydra libmpichfort.so.12 libfabric.so.1 "libsodium.so.2[36]")
   fgmpi_package_of(package ${file})

@@ -21,8 +21,9 @@ glibc=${tarball##*-glibc} && glibc=${glibc%.tar.gz}
 tar -xzf "$tarball" -C "a folder" && rm "$tarball" && mv "a folder"/finegrain-mpi-* "a folder/moved" || exit 1
 prefix="$work/a folder/moved" && bin="$prefix/bin" && inside="$prefix/lib/fgmpi"
 
-for file in bin/{mpicc,mpicxx,mpicc_abi,mpicxx_abi,mpifort,mpiexec,fgmpi-info} lib/{libmpich.so.12,libmpi_abi.so.1,libmpichfort.so,libfgmpi_hydra.so,libfgmpi-track.so} \
-  lib/fgmpi/host/{bin/mpiexec.hydra,bin/hydra_pmi_proxy,include/mpi.h,include/mpif.h,include/mpi.mod,lib/libmpich.so.12} \
+for file in bin/{mpicc,mpicxx,mpicc_abi,mpicxx_abi,mpifort,mpiexec,fgmpi-info} \
+  lib/{libmpich.so.12,libmpi_abi.so.1,libmpichfort.so,libfgmpi_hydra.so,libfgmpi-track.so} \
+  lib/fgmpi/host/{bin/mpiexec.hydra,bin/hydra_pmi_proxy,include/mpi.h,lib/libmpich.so.12} lib/fgmpi/fortran/{mpif.h,mpi.f90,mpi_f08.f90,checksum} \
   lib/fgmpi/libraries/libhwloc.so.15 share/doc/fgmpi/{README,LICENSE,copyright,licences/README}; do
   [ -s "$prefix/$file" ] || fault "$file is missing"
 done
