@@ -1,5 +1,5 @@
-# Programs that MPICH's wrapper has linked find this library's procedures before libmpichfort's, also where they name both
-# libraries, libmpichfort first.
+# Programs that MPICH's wrapper has linked use this library's libmpichfort in place of MPICH's, also where they name that first, and
+# where they have an RPATH of their own.
 set -u
 bin=$1 programs=$2
 source=$(cd "$(dirname "$0")" && pwd)
@@ -20,4 +20,12 @@ for program in indices_mpif indices_f08 sections_pt2pt; do
       timeout 60 "$bin/mpiexec" -n "${shape#*x}" -nfg "${shape%x*}" ./$program >out 2>&1 || fail "$program $part at $shape: status $?"
     done
   done
+done
+
+# MPICH's own libraries are the ones that the RPATH finds; mpiexec preloads ours.
+theirs=$(ldd ./indices_f08 | sed -n 's/.*libmpichfort[^ ]* => \([^ ]*\)\/.*/\1/p')
+mpifort.mpich -w -O1 "$source/indices_f08.f90" -o with_rpath -Wl,--disable-new-dtags,-rpath,"$theirs" >out 2>&1 || fail "with an RPATH"
+readelf -Wd with_rpath | grep -q '(RPATH)' || fail "with_rpath has no RPATH: the test tests nothing"
+for shape in 1x2 3x2; do
+  timeout 60 "$bin/mpiexec" -n "${shape#*x}" -nfg "${shape%x*}" ./with_rpath >out 2>&1 || fail "with_rpath at $shape: status $?"
 done
