@@ -2,8 +2,8 @@
 // requests, data representations.
 //
 // A function of the program has Fortran's convention: all arguments are addresses. Where that
-// agrees with C's (operations, error handlers of objects whose handles are numbers), the function is
-// passed on as it is; elsewhere functions here stand between.
+// agrees with C's (operations, error handlers of objects whose handles are numbers), the function
+// is passed on as it is; elsewhere functions here stand between.
 //
 // Thread rule: any thread. The program's functions may switch.
 #include <memory>
@@ -33,8 +33,8 @@ void set(int* ierror, int code) {
 // ---- Attributes (section 7.7)
 //
 // libmpich calls these with the program's function in front. `extra` is the address of the value
-// that the keyval was created with. The address-sized functions are those of MPI-2, the others those
-// of MPI-1, whose values are default integers.
+// that the keyval was created with. The address-sized functions are those of MPI-2, the others
+// those of MPI-1, whose values are default integers.
 
 using WideCopy = void (*)(int*, int*, Extra*, MPI_Aint*, MPI_Aint*, Logical*, int*);
 using WideDelete = void (*)(int*, int*, MPI_Aint*, Extra*, int*);

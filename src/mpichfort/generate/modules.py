@@ -251,7 +251,7 @@ def body(call, name, f08, pointer=False):
 
 def mpi_module(families, calls):
     lines = ["! " + MADE, "module mpi", "  use, intrinsic :: iso_c_binding, only: c_ptr", "  implicit none",
-             *constants_of_header(families)]
+             "  private :: c_ptr", *constants_of_header(families)]
     lines += [f"       EXTERNAL MPI_{name}" for name in NULL_FUNCTIONS]
     for p in ("PMPI_",):
         lines += [f"       DOUBLE PRECISION, EXTERNAL :: {p}{name}" for name in FUNCTIONS]
@@ -281,7 +281,8 @@ TYPES = """\
 
 
 def types_module():
-    lines = ["module mpi_f08_types", "  use, intrinsic :: iso_c_binding, only: c_ptr, c_int, c_char", "  implicit none",
+    # Programs may use these names of iso_c_binding by the module mpi_f08, as with MPICH's.
+    lines = ["module mpi_f08_types", "  use, intrinsic :: iso_c_binding, only: c_ptr, c_int, c_char, c_loc", "  implicit none",
              *kinds(), TYPES.rstrip()]
     for handle in HANDLES:
         lines += [f"  type, bind(C) :: MPI_{handle}", "    integer :: MPI_VAL", "  end type"]
