@@ -22,7 +22,8 @@ NOT_F08 = ("Address Attr_delete Attr_get Attr_put Errhandler_create Errhandler_g
 # In these, addresses are default integers.
 PLAIN_ADDRESSES = "Address Type_extent Type_hindexed Type_hvector Type_lb Type_struct Type_ub".split()
 # Extensions of MPICH that its Fortran library has.
-EXTENSIONS = "X_Comm_revoke X_Comm_shrink X_Comm_failure_ack X_Comm_failure_get_acked X_Comm_agree".split()
+EXTENSIONS = """X_Comm_revoke X_Comm_shrink X_Comm_failure_ack X_Comm_failure_get_acked X_Comm_agree X_Delete_error_class
+    X_Delete_error_code X_Delete_error_string""".split()
 # Calls that C has alone.
 ABSENT = "Status_c2f Status_c2f08 Status_f082c Status_f2c Status_f082f Status_f2f08 File_f2c File_c2f File_fromint File_toint".split()
 FUNCTIONS = {"Wtime": "double", "Wtick": "double", "Aint_add": "aint", "Aint_diff": "aint"}

@@ -154,6 +154,8 @@ def names(call, profiled, of, end):
     """Returns the aliases of mpi_f08."""
     pre = fortran.prefix(call)
     prefixes = [f"p{pre}", f"p{pre}r"] if profiled else [pre]
+    if call.name.startswith("X_Delete_error"):  # MPICH 4.0 has these names without the x
+        prefixes.append("pmpir" if profiled else "mpi")
     symbols = large_symbols(call, end) if is_large(call) else [f"{lower(call)}_{end}_"]
     return [f"FGMPI_NAME({of}, {prefix}_{symbol});" for prefix in prefixes for symbol in symbols]
 

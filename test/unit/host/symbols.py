@@ -40,7 +40,6 @@ NOT_FORTRAN = (
     # What only the host's own procedures call.
     r"__mpi_c_interface_\w+", r"__mpi_f08_types_MOD_mpi_\w+_(c2f|f2c)", r"__mpi_f08_types_MOD_mpi_status_\w+_assign_\w+",
     r"(p?mpix|P?MPIX|p?mpir?|pmpixr)_(gpu|GPU|query|QUERY)_(query|QUERY|\w+)_(support|SUPPORT)\w*",  # extensions for GPUs
-    r"p?mpir?_delete_error_\w+_f08_",
 )
 
 
