@@ -7,6 +7,7 @@
 
 #include "abi/convert.h"
 #include "abi/library.h"
+#include "mpi/abi_support.h"
 
 namespace fgmpi::abi {
 namespace {
@@ -51,17 +52,16 @@ void store_types(ArgumentArray<MPI_Datatype>& mpich, int64_t n, Handle* standard
   for (int64_t i = 0; i < n; ++i) standard[i] = to_standard(mpich[static_cast<size_t>(i)]);
 }
 
+/// Translates the results of a spawn, whose number the library knows.
+void store_results(int* codes) {
+  if (!codes) return;
+  for (int64_t i = fgmpi_abi_results_of_spawn(); i-- > 0;) codes[i] = code_to_standard(codes[i]);
+}
+
 bool is_rank(Handle comm, int root) {
   int rank = -1;
   return length_of(comm, ArrayOf::kSize) > 0 &&
          mpich().Comm_rank(to_mpich(comm), &rank) == MPI_SUCCESS && rank == root;
-}
-
-/// Translates the results of a spawn. Only the root knows how many processes were wanted; the
-/// others see those that there are.
-void store_results(int64_t wanted, MPI_Comm made, int* codes) {
-  if (wanted == 0 && made != MPI_COMM_NULL) wanted = length_of(to_standard(made), ArrayOf::kSize);
-  for (int64_t i = 0; codes && i < wanted; ++i) codes[i] = code_to_standard(codes[i]);
 }
 
 }  // namespace
@@ -126,7 +126,7 @@ extern "C" int standard_Comm_spawn(const char* command, char** argv, int maxproc
   const int code = mpich().Comm_spawn(command, argv, maxprocs, to_mpich(info), rank_to_mpich(root),
                                       to_mpich(comm), intercomm ? &made : nullptr, errcodes);
   if (intercomm) *intercomm = to_standard(made);
-  store_results(is_rank(comm, root) ? maxprocs : 0, made, errcodes);
+  store_results(errcodes);
   return code_to_standard(code);
 }
 
@@ -142,9 +142,7 @@ extern "C" int standard_Comm_spawn_multiple(int count, char** commands, char*** 
       count, commands, argvs, maxprocs, Handles(is_root ? infos : nullptr, count),
       rank_to_mpich(root), to_mpich(comm), intercomm ? &made : nullptr, errcodes);
   if (intercomm) *intercomm = to_standard(made);
-  int64_t wanted = 0;
-  for (int i = 0; is_root && maxprocs && i < count; ++i) wanted += maxprocs[i];
-  store_results(wanted, made, errcodes);
+  store_results(errcodes);
   return code_to_standard(code);
 }
 

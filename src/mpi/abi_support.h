@@ -19,4 +19,8 @@ __attribute__((visibility("default"))) int64_t fgmpi_abi_length(MPI_Comm comm, i
 /// would call the handler once more. Any thread.
 __attribute__((visibility("default"))) void fgmpi_abi_pass_address(MPI_Errhandler handler);
 
+/// The number of results that the calling rank's last MPI_Comm_spawn or MPI_Comm_spawn_multiple has
+/// stored: only the root's arguments tell it. Any thread.
+__attribute__((visibility("default"))) int64_t fgmpi_abi_results_of_spawn(void);
+
 }  // extern "C"

@@ -206,6 +206,12 @@ def function(standard, call):
         before = (f"  if (__builtin_expect(({peer} | tag) < 0, 0))\n"
                   f"    {peer} = rank_to_mpich({peer}), tag = tag_to_mpich(tag);\n")
         arguments = [re.sub(r"^HandleOut<\w*>", "request_in_place", a) for a in arguments]
+    sent, received = call.find("sendtypes"), call.find("recvtypes")
+    if sent and received:  # one array for both stays one: the library sees that a buffer is used twice
+        before = (f"  Handles sent(sendtypes, {length(call, sent)});\n"
+                  f"  Handles received(recvtypes, {length(call, received)});\n"
+                  "  const int* receives = recvtypes == sendtypes ? sent : received;\n")
+        arguments = [{"sendtypes": "sent", "recvtypes": "receives"}.get(p.name, a) for p, a in zip(call.parameters, arguments)]
     inner = f"mpich().{short(call.symbol)}({', '.join(arguments)})"
     if call.name == "Recv":  # without a status it ends in a jump; the rest is a function of its own, since it needs a frame
         ignored, names = ", ".join([*arguments[:-1], "MPI_STATUS_IGNORE"]), ", ".join(p.name for p in call.parameters)
@@ -218,7 +224,7 @@ def function(standard, call):
         return exported(call.symbol, "int", parameters, f"{before}  return {inner};\n")
     if call.topic == "extensions" and (call.detail != "int" or "X_Tool_" in call.name):  # no error code
         return exported(call.symbol, call.detail, parameters, f"  return {inner};\n")
-    return exported(call.symbol, "int", parameters, f"  return code_to_standard({inner});\n")
+    return exported(call.symbol, "int", parameters, f"{before}  return code_to_standard({inner});\n")
 
 
 # Extensions of fgmpi.h, which calls.table does not have: a kind for each C type with handles.
@@ -344,7 +350,8 @@ def conversions(standard, known, name, inline):
 
 
 def write_constants(standard, known, out):
-    lines = [LINE_NOTE, "#pragma once\n", "#include <mpi.h>\n", "#include <array>", "#include <cstdint>\n", "namespace fgmpi::abi {\n",
+    lines = [LINE_NOTE, "#pragma once\n", "#include <mpi.h>\n", "#include <array>", "#include <cstdint>\n",
+             "namespace fgmpi::abi {\n",
              "/// A constant that is one of the family in the other ABI only.", "inline constexpr int kNone = -2147483000;",
              "/// Predefined handles of the standard ABI in MPICH's ABI; 0 for numbers that are none.",
              "extern const std::array<int, 1024> kPredefined;",

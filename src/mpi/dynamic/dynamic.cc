@@ -13,6 +13,7 @@
 #include "base/environment.h"
 #include "base/strings.h"
 #include "coll/coll.h"
+#include "comm/of_rank.h"
 #include "dynamic/connect.h"
 #include "dynamic/inside.h"
 #include "dynamic/links.h"
@@ -20,9 +21,11 @@
 #include "dynamic/ports.h"
 #include "dynamic/proclets.h"
 #include "dynamic/starter.h"
+#include "mpi/abi_support.h"
 #include "mpi/calls.h"
 #include "mpi/comm/comm_common.h"
 #include "mpi/dynamic/dynamic.h"
+#include "mpi/entry.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
 
@@ -164,6 +167,9 @@ Status command_of(const char* program, char** arguments, int maxprocs, MPI_Info 
   return comm::read_info(info, &out->info);
 }
 
+/// The number of results that each rank's last spawn has given to it.
+auto& g_results_of_spawn = *new comm::OfRank<size_t>;
+
 /// `commands` are the root's. An error in them is the root's error first; by the collective it
 /// becomes every member's.
 Status spawn(const char* call, const std::vector<dynamic::Command>& commands, int root,
@@ -173,6 +179,7 @@ Status spawn(const char* call, const std::vector<dynamic::Command>& commands, in
       dynamic::ConnectionWay::kSpawn, call, "", -1, &commands, &all};
   Status status = dynamic::connect(comm, root, arguments, intercomm);
   if (codes != MPI_ERRCODES_IGNORE) std::copy(all.begin(), all.end(), codes);
+  g_results_of_spawn.mine() = all.size();
   return status;
 }
 
@@ -244,3 +251,12 @@ Status comm_get_parent(MPI_Comm* parent) {
 }
 
 }  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+using namespace fgmpi::mpi;
+
+int64_t fgmpi_abi_results_of_spawn(void) {
+  FGMPI_TAKE_TURN("MPI_Comm_spawn", fgmpi_abi_results_of_spawn());
+  const size_t* found = g_results_of_spawn.find_mine();
+  return found ? static_cast<int64_t>(*found) : 0;
+}
