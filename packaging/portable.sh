@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Makes one tarball that runs on any x86-64 or aarch64 Linux whose glibc is not older than its name says, wherever it is unpacked.
 #   packaging/portable.sh BUILD_FOLDER FOLDER      writes FOLDER/finegrain-mpi-VERSION-linux-PROCESSOR-glibcVERSION.tar.gz
+#   packaging/portable.sh BUILD_FOLDER FOLDER --wheel      writes the same as a wheel of Python, with fgmpi-python and its libpython
 # It is an ordinary installation, with these folders inside:
 #   lib/fgmpi/host       the MPICH that is hosted: its library, headers, Fortran modules and hydra
 #   lib/fgmpi/libraries  the libraries that it and this library need, but for those of glibc and of the compiler
 #   share/doc/fgmpi      README, which says what a system needs, and the licence of each file that is not the project's
-# Left out are fgmpi-python and the plugins of GCC, which fit only the Python and the GCC with which they were built.
+# Left out are the plugins of GCC and, but for the wheel, fgmpi-python, which fit only the GCC and the Python of the build.
 set -eu
-build=$(cd "$1" && pwd) to=$(cd "$2" && pwd)
+build=$(cd "$1" && pwd) to=$(cd "$2" && pwd) wheel=${3:-}
 here=$(cd "$(dirname -- "$0")/.." && pwd)
 fail() { echo "scripts/package: $*" >&2; exit 1; }
 for program in patchelf objdump dpkg-query; do
@@ -34,7 +35,12 @@ top=$work/finegrain-mpi-$version
 host=$top/lib/fgmpi/host libraries=$top/lib/fgmpi/libraries documents=$top/share/doc/fgmpi
 cmake --install "$build" --strip --prefix "$top" > "$work/install.log" || fail "$(tail -n 5 "$work/install.log")"
 strip --strip-debug "$top"/lib/*.a
-rm -f "$top/bin/fgmpi-python" "$top"/lib/fgmpi/fgmpi_{hoist,check}.so
+rm -f "$top"/lib/fgmpi/fgmpi_{hoist,check}.so
+if [ -z "$wheel" ]; then
+  rm -f "$top/bin/fgmpi-python"
+elif [ ! -x "$top/bin/fgmpi-python" ]; then
+  fail "--wheel needs fgmpi-python: install libpython3-dev and build again"
+fi
 mkdir -p "$host"/{bin,include,lib} "$libraries" "$documents/licences"
 
 # ---- What is copied, each file with the place that it is from ---------------------------------------------------------
@@ -69,6 +75,8 @@ done
 relative() { realpath --relative-to="$(dirname "$1")" "$2"; }
 for file in "${binaries[@]}" "$libraries"/*; do
   path='$ORIGIN/'$(relative "$file" "$libraries")
+  # What names this library itself finds it, also without mpiexec, which sets LD_LIBRARY_PATH.
+  if objdump -p "$file" | grep -qE '^ *NEEDED +libmpich\.so'; then path='$ORIGIN/'$(relative "$file" "$top/lib"):$path; fi
   case $file in
     "$libraries"/*) path='$ORIGIN' ;;
     "$top"/lib/libmpichfort.* | "$top"/lib/libmpi*cxx.* | "$top"/lib/libmpi_abi.*) path='$ORIGIN' ;;
@@ -143,6 +151,10 @@ README
 ours=$(printf '%s' "$build|$here" | sed 's/[].[*+?^$(){}\\]/\\&/g')
 traces=$(grep -rlE -e "(^|[^[:alnum:]_./-])($ours)/" "$top" || true)
 [ -z "$traces" ] || fail "these files name a folder of this machine: $traces"
+if [ -n "$wheel" ]; then
+  python3 "$here/packaging/python/wheel.py" "$top" "$to" "$glibc"
+  exit
+fi
 file=$to/finegrain-mpi-$version-linux-$(uname -m)-glibc$glibc.tar.gz
 tar -C "$work" --owner 0 --group 0 --sort name -czf "$file" "finegrain-mpi-$version"
 echo "$file"
