@@ -49,13 +49,12 @@ class Tools:
     def __init__(self, mpiexec=None):
         """`mpiexec` is a command with options, in place of the mpiexec that stands beside
         fgmpi-python."""
-        own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "prefix", "bin", "fgmpi-python")
         command = shlex.split(mpiexec) if mpiexec else []
         beside = command and shutil.which(command[0])
         if command and not beside:
             raise JobError("%s is not found: name Finegrain MPI's mpiexec (option --mpiexec)" % command[0])
         python = beside and _beside(beside, "fgmpi-python")
-        python = python or shutil.which("fgmpi-python") or (own if os.path.exists(own) else None)
+        python = python or _own_python() or shutil.which("fgmpi-python")
         if not python:
             raise JobError("fgmpi-python is not found: put Finegrain MPI's bin folder into PATH. It is built where libpython's "
                            "headers are installed (Debian: libpython3-dev)")
@@ -82,6 +81,16 @@ class Tools:
         if version != "%d.%d" % sys.version_info[:2]:
             raise JobError("%s is Python %s, and this is Python %d.%d: the ranks use packages of this one, so the versions must be "
                            "the same" % ((self.python, version) + sys.version_info[:2]))
+
+
+def _own_python():
+    """The fgmpi-python that this package's wheel has put into the environment, which holds the
+    package in lib/pythonX.Y/site-packages; None where the package is installed without one."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    for _ in range(4):
+        folder = os.path.dirname(folder)
+    path = os.path.join(folder, "bin", "fgmpi-python")
+    return path if os.access(path, os.X_OK) else None
 
 
 def _beside(program, name):
