@@ -5,6 +5,7 @@
 # It is an ordinary installation, with these folders inside:
 #   lib/fgmpi/host       the MPICH that is hosted: its library, headers, Fortran modules and hydra
 #   lib/fgmpi/libraries  the libraries that it and this library need, but for those of glibc and of the compiler
+#   lib/fgmpi/python     libpython, in the wheel alone
 #   share/doc/fgmpi      README, which says what a system needs, and the licence of each file that is not the project's
 # Left out are the plugins of GCC and, but for the wheel, fgmpi-python, which fit only the GCC and the Python of the build.
 set -eu
@@ -68,18 +69,25 @@ base='^(ld-linux.*|lib(c|m|dl|pthread|rt|resolv|util|stdc\+\+|gcc_s|gfortran|qua
 ldd "${binaries[@]}" $loaded | sed -n 's/^\t[^ ]* => \(\/[^ ]*\) .*/\1/p' | sort -u > "$work/needed"
 for library in $loaded $(cat "$work/needed"); do
   name=$(basename "$library")
-  [[ $name =~ $base || -e $libraries/$name ]] || copy "$library" "$libraries/$name"
+  case $name in
+    # In a folder of its own, the last to be searched: that of the environment's interpreter comes first.
+    libpython*) mkdir "$top/lib/fgmpi/python" && copy "$library" "$top/lib/fgmpi/python" ;;
+    *) [[ $name =~ $base || -e $libraries/$name ]] || copy "$library" "$libraries/$name" ;;
+  esac
 done
 
 # ---- Places inside, relative to each file ------------------------------------------------------------------------------
 relative() { realpath --relative-to="$(dirname "$1")" "$2"; }
-for file in "${binaries[@]}" "$libraries"/*; do
+shopt -s nullglob
+others=("$libraries"/* "$top"/lib/fgmpi/python/*)
+for file in "${binaries[@]}" "${others[@]}"; do
   path='$ORIGIN/'$(relative "$file" "$libraries")
   # What names this library itself finds it, also without mpiexec, which sets LD_LIBRARY_PATH.
   if objdump -p "$file" | grep -qE '^ *NEEDED +libmpich\.so'; then path='$ORIGIN/'$(relative "$file" "$top/lib"):$path; fi
   case $file in
     "$libraries"/*) path='$ORIGIN' ;;
-    "$top"/lib/libmpichfort.* | "$top"/lib/libmpi*cxx.* | "$top"/lib/libmpi_abi.*) path='$ORIGIN' ;;
+    */bin/fgmpi-python) path=$path:'$ORIGIN/'$(relative "$file" "$top/lib/fgmpi/python") ;;
+    "$top"/lib/libmpichfort.* | "$top"/lib/libmpi*cxx.*) path='$ORIGIN' ;;
   esac
   patchelf --set-rpath "$path" "$file"
 done
@@ -124,7 +132,7 @@ done
 
 # ---- What a system must have --------------------------------------------------------------------------------------------
 highest() { # highest NAME: the newest version of the names NAME_VERSION that any file wants
-  objdump -T "${binaries[@]}" "$libraries"/* 2> /dev/null | grep -F '*UND*' | grep -oE "\b$1_[0-9.]+" | cut -d_ -f2 | sort -Vu | tail -n 1
+  objdump -T "${binaries[@]}" "${others[@]}" 2> /dev/null | grep -F '*UND*' | grep -oE "\b$1_[0-9.]+" | cut -d_ -f2 | sort -Vu | tail -n 1
 }
 glibc=$(highest GLIBC) cxx=$(highest GLIBCXX)
 cat > "$documents/README" << README

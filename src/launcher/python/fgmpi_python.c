@@ -7,4 +7,10 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "own_library.h"
+
+/* Called before all constructors. */
+__attribute__((section(".preinit_array"),
+               used)) static void (*const g_use_own_library)(int, char**, char**) = use_own_library;
+
 int main(int argc, char** argv) { return Py_BytesMain(argc, argv); }
