@@ -10,7 +10,7 @@
  * which makes the copies of libpython for ranks. */
 #pragma once
 
-/* Executes the program anew with the environment's libpython, where there is one and it has not been
- * done. Writes one line where there is none and the library inside is of another release. envp loses
- * what the first start has added. */
+/* Executes the program anew with the environment's libpython, where there is one and it has not
+ * been done. Writes one line where there is none and the library inside is of another release.
+ * envp loses what the first start has added, but for a number that marks the process. */
 void use_own_library(int argc, char** argv, char** envp);
