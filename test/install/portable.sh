@@ -86,6 +86,8 @@ expect "its headers" "lib/fgmpi/host/include" "$bin/mpicc" -show -c hello.c
 expect "the host's C++ bindings" "^-lmpichcxx$" sh -c '"$0" -link_info | tr " " "\n"' "$bin/mpicxx"
 expect "100 ranks" "^rank 99 of 100: 4950$" "$bin/mpiexec" -n 2 -nfg 50 ./hello
 expect "without mpiexec" "^rank 2 of 3: 3$" FGMPI_NFG=3 ./hello
+expect "C of the standard ABI" "" "$bin/mpicc_abi" hello.c -o hello_abi
+expect "without mpiexec, too" "^rank 2 of 3: 3$" FGMPI_NFG=3 ./hello_abi
 if ! "$bin/fgmpi-info" | grep -q 'missing *LIBFABRIC:'; then
   expect "its libfabric" "^$inside/libraries/libfabric.so.1$" FGMPI_TRANSPORT=ofi "$bin/mpiexec" -n 2 ./hello libfabric
 fi
