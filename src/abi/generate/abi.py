@@ -475,7 +475,7 @@ def write_header(standard, symbols, calls, path):
         else:
             lines += ["enum {", ",\n".join(f"  {n} = {v}" for n, v, _ in constants), "};"]
     lines += ["\ntypedef int MPI_T_cb_safety;", "typedef int MPI_T_source_order;\n"]
-    with open(os.path.join(HERE, "functions.h")) as file:
+    with open(os.path.join(HERE, "functions.h.in")) as file:
         lines.append(re.sub(r"^.*?\*/\n", "", file.read(), count=1, flags=re.S).strip())
     lines.append("")
     for symbol in symbols:
