@@ -54,7 +54,8 @@ static void check_strtok(int rank) {
 
 static void check_getopt(void) {
   char name[] = "prog", a[] = "-a", b[] = "-b", value[] = "value", rest[] = "rest";
-  char* arguments[] = {name, a, b, value, rest, a, NULL}; /* "+": nothing behind `rest` is an option */
+  char* arguments[] = {name, a, b,   value,
+                       rest, a, NULL}; /* "+": nothing behind `rest` is an option */
   int option, seen = 0;
   CHECK(optind == 1);
   while ((option = getopt(6, arguments, "+ab:")) != -1) {
