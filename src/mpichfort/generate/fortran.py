@@ -58,6 +58,8 @@ def parameters(call):
 
 
 def is_logical(call, p):
+    if p.kind.name in ("logical", "out_logical"):  # the program's own value, which C gets by its address
+        return True
     return p.name in LOGICALS and p.kind.type in ("int", "int*") and not call.name.startswith("X_")
 
 

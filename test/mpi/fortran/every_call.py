@@ -141,7 +141,8 @@ class Case:
             elif kind.intent == "in":
                 self.before, self.check = [f"{self.name} = .true."], [n]
             else:
-                self.answer, self.after = [f"*{n} = 6;"], [f"(transfer({self.name}, 0) == 1)"]
+                stored = f"*(int*){n} = 1;" if kind.name == "out_logical" else f"*{n} = 6;"
+                self.answer, self.after = [stored], [f"(transfer({self.name}, 0) == 1)"]
         elif several:
             self.type = kind_of
             self.name += "(2)"
