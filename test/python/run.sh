@@ -17,4 +17,5 @@ if [ "$python" = none ]; then
 fi
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
 export PATH=$bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$sources/../../packaging/python/src
-exec "$python" -m pytest -p no:cacheprovider --rootdir "$sources" -c /dev/null -q -rs --basetemp "$work/tmp" "$sources/$file" "${@:5}"
+TMPDIR=$(mktemp -d) && export TMPDIR && trap 'rm -rf "$TMPDIR"' EXIT
+"$python" -m pytest -p no:cacheprovider --rootdir "$sources" -c /dev/null -q -rs --basetemp "$work/tmp" "$sources/$file" "${@:5}"
