@@ -490,7 +490,9 @@ TEST_P(Protocols, FlushesCountWhatWasInTheBuffer) {
         for (int tag : {0, -1, 2, 1, -1, 4, 3}) {
           Buffer into = tag < 0 ? bytes(&go, sizeof go) : bytes(got.data(), kBytes);
           EXPECT_TRUE(recv(into, endpoint(1), 0, tag < 0 ? 9 : tag, kCtx, "recv", &o).ok());
-          if (tag >= 0) EXPECT_EQ(got, data);
+          if (tag >= 0) {
+            EXPECT_EQ(got, data);
+          }
         }
       }
     });
