@@ -11,6 +11,7 @@
 
 #include <iterator>
 
+#include "base/modules.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"

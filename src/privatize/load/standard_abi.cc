@@ -13,6 +13,7 @@
 #include "base/page.h"
 #include "base/plain_mutex.h"
 #include "base/relocation_kind.h"
+#include "privatize/image/images.h"
 #include "privatize/load/libraries.h"
 
 namespace fgmpi::privatize {
