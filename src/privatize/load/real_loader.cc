@@ -34,30 +34,7 @@ FGMPI_NOT_SANITIZED bool is_c_library(const char* path) {
 FGMPI_NOT_SANITIZED void* find(const char* wanted) {
   const link_map* map = _r_debug.r_map;
   while (map && !is_c_library(map->l_name)) map = map->l_next;
-  if (!map) return nullptr;
-  const ElfW(Sym)* symbols = nullptr;
-  const char* strings = nullptr;
-  const uint32_t* table = nullptr;
-  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
-    if (d->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(d->d_un.d_ptr);
-    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
-    if (d->d_tag == DT_GNU_HASH) table = reinterpret_cast<const uint32_t*>(d->d_un.d_ptr);
-  }
-  if (!symbols || !strings || !table) return nullptr;
-  uint32_t hash = 5381;
-  for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
-  // The table (DT_GNU_HASH) holds: number of buckets, first symbol in them, 64-bit words of the
-  // filter, shift of the filter; the filter; the buckets; the chains.
-  const uint32_t count = table[0], first = table[1], words = table[2];
-  const uint32_t *buckets = table + 4 + 2 * words, *chains = buckets + count;
-  for (uint32_t i = buckets[hash % count]; i >= first && i != 0; ++i) {
-    const uint32_t link = chains[i - first];
-    if ((link | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF &&
-        same(strings + symbols[i].st_name, wanted))
-      return reinterpret_cast<void*>(map->l_addr + symbols[i].st_value);
-    if (link & 1) break;  // the last of its bucket
-  }
-  return nullptr;
+  return map ? find_in_module(map, wanted) : nullptr;
 }
 
 /// What find_object() looks for among the loaded libraries.
@@ -122,6 +99,32 @@ machine::ReturnCode return_in(const void* address) {
 }
 
 }  // namespace
+
+FGMPI_NOT_SANITIZED void* find_in_module(const link_map* map, const char* wanted) {
+  const ElfW(Sym)* symbols = nullptr;
+  const char* strings = nullptr;
+  const uint32_t* table = nullptr;
+  for (const ElfW(Dyn)* d = map->l_ld; d->d_tag != DT_NULL; ++d) {
+    if (d->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const ElfW(Sym)*>(d->d_un.d_ptr);
+    if (d->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(d->d_un.d_ptr);
+    if (d->d_tag == DT_GNU_HASH) table = reinterpret_cast<const uint32_t*>(d->d_un.d_ptr);
+  }
+  if (!symbols || !strings || !table || table[0] == 0) return nullptr;
+  uint32_t hash = 5381;
+  for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
+  // The table (DT_GNU_HASH) holds: number of buckets, first symbol in them, 64-bit words of the
+  // filter, shift of the filter; the filter; the buckets; the chains.
+  const uint32_t count = table[0], first = table[1], words = table[2];
+  const uint32_t *buckets = table + 4 + 2 * words, *chains = buckets + count;
+  for (uint32_t i = buckets[hash % count]; i >= first && i != 0; ++i) {
+    const uint32_t link = chains[i - first];
+    if ((link | 1) == (hash | 1) && symbols[i].st_shndx != SHN_UNDEF &&
+        same(strings + symbols[i].st_name, wanted))
+      return reinterpret_cast<void*>(map->l_addr + symbols[i].st_value);
+    if (link & 1) break;  // the last of its bucket
+  }
+  return nullptr;
+}
 
 FGMPI_NOT_SANITIZED void* function(const char* name) {
   void* found = find(name);

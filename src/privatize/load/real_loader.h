@@ -34,6 +34,9 @@ namespace fgmpi::privatize::real {
 
 using Function = void*(void*, void*, void*);
 
+/// The address of a symbol that the loaded module defines; nullptr where it defines none.
+void* find_in_module(const link_map* map, const char* wanted);
+
 /// The C library's definition of one of the interposed functions, for instance "dlopen".
 void* function(const char* name);
 

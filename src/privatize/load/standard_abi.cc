@@ -15,6 +15,7 @@
 #include "base/relocation_kind.h"
 #include "privatize/image/images.h"
 #include "privatize/load/libraries.h"
+#include "privatize/load/real_loader.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -42,7 +43,6 @@ class ModuleSymbols {
       const auto value = d.d_un.d_val;
       if (d.d_tag == DT_SYMTAB) symbols_ = reinterpret_cast<const ElfW(Sym)*>(d.d_un.d_ptr);
       if (d.d_tag == DT_STRTAB) strings_ = reinterpret_cast<const char*>(d.d_un.d_ptr);
-      if (d.d_tag == DT_GNU_HASH) hash_ = reinterpret_cast<const uint32_t*>(d.d_un.d_ptr);
       if (d.d_tag == DT_RELA) tables_[0].first = reinterpret_cast<const ElfW(Rela)*>(d.d_un.d_ptr);
       if (d.d_tag == DT_RELASZ) tables_[0].count = value / sizeof(ElfW(Rela));
       if (d.d_tag == DT_JMPREL)
@@ -52,24 +52,7 @@ class ModuleSymbols {
   }
 
   /// The address of a function that the module defines; nullptr where it defines none.
-  void* find(const char* wanted) const {
-    if (!symbols_ || !strings_ || !hash_) return nullptr;
-    uint32_t hash = 5381;
-    for (const char* c = wanted; *c; ++c) hash = hash * 33 + static_cast<unsigned char>(*c);
-    // The table (DT_GNU_HASH): number of buckets, first symbol in them, words of the filter, its
-    // shift; the filter; the buckets; the chains.
-    const uint32_t count = hash_[0], first = hash_[1], words = hash_[2];
-    const uint32_t *buckets = hash_ + 4 + 2 * words, *chains = buckets + count;
-    if (count == 0) return nullptr;
-    for (uint32_t i = buckets[hash % count]; i >= first && i != 0; ++i) {
-      const uint32_t link = chains[i - first];
-      if ((link | 1) == (hash | 1) && symbols_[i].st_shndx != SHN_UNDEF &&
-          strcmp(strings_ + symbols_[i].st_name, wanted) == 0)
-        return reinterpret_cast<void*>(map_->l_addr + symbols_[i].st_value);
-      if (link & 1) break;  // the last of its bucket
-    }
-    return nullptr;
-  }
+  void* find(const char* wanted) const { return real::find_in_module(map_, wanted); }
 
   /// Calls f(name, word, addend) for each word that holds the address of a function of another
   /// module.
@@ -97,7 +80,6 @@ class ModuleSymbols {
   const link_map* map_;
   const ElfW(Sym) * symbols_ = nullptr;
   const char* strings_ = nullptr;
-  const uint32_t* hash_ = nullptr;
   Table tables_[2];  ///< for data, and for functions that may be bound late
 };
 
