@@ -13,38 +13,19 @@ namespace fgmpi::abi {
 namespace {
 
 /// Translates the integers of a type's contents that are constants (MPI 5.0 section 5.1.13).
-void translate_integers(int combiner, int* integers, int64_t n) {
-  if (combiner == MPI_COMBINER_SUBARRAY && n > 0) {
-    // ndims, sizes, subsizes, starts, order
-    integers[n - 1] = family_order_to_standard(integers[n - 1]);
+/// `with_sizes`: the global sizes of a darray are among them; in the large form they are not.
+void translate_integers(int combiner, int* integers, int64_t n, bool with_sizes) {
+  if (combiner != MPI_COMBINER_SUBARRAY && combiner != MPI_COMBINER_DARRAY) return;
+  if (n < 1) return;
+  // size, rank, ndims, [gsizes,] distribs, dargs, psizes, order
+  const int64_t dimensions = combiner == MPI_COMBINER_DARRAY && n >= 4 ? integers[2] : 0;
+  const int64_t first = 3 + (with_sizes ? dimensions : 0);
+  if (combiner == MPI_COMBINER_DARRAY && n != first + 3 * dimensions + 1) return;
+  for (int64_t i = first; i < first + dimensions; ++i) {
+    integers[i] = family_distribution_to_standard(integers[i]);
+    integers[i + dimensions] = family_distribution_argument_to_standard(integers[i + dimensions]);
   }
-  if (combiner != MPI_COMBINER_DARRAY || n < 4) return;
-  // size, rank, ndims, gsizes, distribs, dargs, psizes, order
-  const int64_t dimensions = integers[2];
-  if (n != 4 + 4 * dimensions) return;
-  for (int64_t i = 0; i < dimensions; ++i) {
-    int& kind = integers[3 + dimensions + i];
-    int& argument = integers[3 + 2 * dimensions + i];
-    kind = family_distribution_to_standard(kind);
-    argument = family_distribution_argument_to_standard(argument);
-  }
-  integers[n - 1] = family_order_to_standard(integers[n - 1]);
-}
-
-/// The large form has the sizes of a darray and a subarray in an array of their own.
-void translate_integers_c(int combiner, int* integers, int64_t n) {
-  if (combiner == MPI_COMBINER_SUBARRAY && n > 0)
-    integers[n - 1] = family_order_to_standard(integers[n - 1]);
-  if (combiner != MPI_COMBINER_DARRAY || n < 4) return;
-  // size, rank, ndims, distribs, dargs, psizes, order
-  const int64_t dimensions = integers[2];
-  if (n != 4 + 3 * dimensions) return;
-  for (int64_t i = 0; i < dimensions; ++i) {
-    integers[3 + i] = family_distribution_to_standard(integers[3 + i]);
-    integers[3 + dimensions + i] =
-        family_distribution_argument_to_standard(integers[3 + dimensions + i]);
-  }
-  integers[n - 1] = family_order_to_standard(integers[n - 1]);
+  integers[n - 1] = family_order_to_standard(integers[n - 1]);  // of a subarray, too
 }
 
 /// Stores handles of datatypes that a call has set.
@@ -84,7 +65,7 @@ extern "C" int standard_Type_get_contents(Handle datatype, int max_integers, int
   int n_integers, n_addresses, n_types, combiner;
   const int known = mpich().Type_get_envelope(type, &n_integers, &n_addresses, &n_types, &combiner);
   if (known != MPI_SUCCESS) return code_to_standard(known);
-  translate_integers(combiner, integers, n_integers);
+  translate_integers(combiner, integers, n_integers, true);
   store_types(types, n_types, datatypes);
   return 0;
 }
@@ -109,10 +90,7 @@ extern "C" int standard_Type_get_contents_c(Handle datatype, MPI_Count max_integ
   const int known =
       mpich().Type_get_envelope_c(type, &n_integers, &n_addresses, &n_counts, &n_types, &combiner);
   if (known != MPI_SUCCESS) return code_to_standard(known);
-  if (n_counts > 0)
-    translate_integers_c(combiner, integers, n_integers);
-  else
-    translate_integers(combiner, integers, n_integers);
+  translate_integers(combiner, integers, n_integers, n_counts == 0);
   store_types(types, n_types, datatypes);
   return 0;
 }
