@@ -1,5 +1,5 @@
 // MPICH's extensions for processes that fail: MPIX_Comm_revoke and its like (src/survivors/).
-// Of some, such as MPIX_Comm_agree and MPIX_Comm_shrink, calls.table has all.
+// MPIX_Comm_agree, MPIX_Comm_shrink and some others are whole in calls.table.
 
 #include "comm/group.h"
 #include "mpi/calls.h"
