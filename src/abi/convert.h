@@ -316,13 +316,13 @@ inline void store(const MPI_Status& mpich, StandardStatus* standard) {
   standard->internal[1] = mpich.count_hi_and_cancelled;
 }
 
-/// A status that the call reads.
+/// A status that the call reads. MPICH 4.2's accessors take it without const.
 class StatusIn {
  public:
   explicit StatusIn(const StandardStatus* standard) : is_null_(!standard) {
     if (standard) mpich_ = to_mpich(*standard);
   }
-  operator const MPI_Status*() { return is_null_ ? nullptr : &mpich_; }
+  operator MPI_Status*() { return is_null_ ? nullptr : &mpich_; }
 
  private:
   bool is_null_;
