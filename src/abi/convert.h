@@ -203,13 +203,13 @@ class ArgumentArray {
   std::unique_ptr<Element[]> many_;
 };
 
-/// An array of handles that the call reads.
+/// An array of handles that the call reads. MPICH 4.2 takes some without const.
 class Handles {
  public:
   Handles(const Handle* standard, int64_t n) : is_null_(!standard), mpich_(standard ? n : 0) {
     for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = to_mpich(standard[i]);
   }
-  operator const int*() { return is_null_ ? nullptr : mpich_.data(); }
+  operator int*() { return is_null_ ? nullptr : mpich_.data(); }
 
  private:
   bool is_null_;
@@ -446,7 +446,7 @@ class Constants {
   Constants(const int* standard, int64_t n) : is_null_(!standard), mpich_(standard ? n : 0) {
     for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = kToMpich(standard[i]);
   }
-  operator const int*() { return is_null_ ? nullptr : mpich_.data(); }
+  operator int*() { return is_null_ ? nullptr : mpich_.data(); }
 
  private:
   bool is_null_;
