@@ -4,7 +4,8 @@
 // unpacking lays a row out; copy() lays out, in one layout, what lies in another, without a row in
 // between.
 //
-// Thread rule: one thread; nothing here switches, allocates or fails.
+// Thread rule: one thread; nothing here switches. std::bad_alloc is thrown where there is no memory
+// for the cursors that walk a tree of more than 16 levels, or two layouts that differ.
 #pragma once
 
 #include <cstdint>

@@ -37,6 +37,17 @@ ShortRows::RowLength length_of(int64_t bytes) {
   return bytes == 2 ? ShortRows::k2 : ShortRows::k1;
 }
 
+/// Has the code of a row copy the next one, too, where both have 4 or both have 8 bytes.
+void join_pairs(std::vector<ShortRows::ListedRow>* list) {
+  for (size_t i = 0; i + 1 < list->size(); ++i) {
+    const ShortRows::RowLength length = (*list)[i].length;
+    if (length != (*list)[i + 1].length) continue;
+    if (length != ShortRows::k4 && length != ShortRows::k8) continue;
+    (*list)[i].length = length == ShortRows::k4 ? ShortRows::k4Twice : ShortRows::k8Twice;
+    ++i;
+  }
+}
+
 ShortRows make_listed_rows(const TypeTree& tree) {
   std::vector<ShortRows::ListedRow> list;
   bool all = true;
@@ -49,6 +60,7 @@ ShortRows make_listed_rows(const TypeTree& tree) {
   ShortRows rows;
   if (!all) return rows;
   rows.count = static_cast<uint16_t>(list.size());
+  join_pairs(&list);
   list.push_back({0, 0, ShortRows::kEnd});
   auto listed = std::make_unique<ShortRows::ListedRow[]>(list.size());
   std::copy(list.begin(), list.end(), listed.get());
@@ -125,8 +137,9 @@ template <CopySides kSides, class CopyRow>
 /// values, an extension that GCC and clang have.
 template <CopySides kSides>
 [[gnu::noinline]] void copy_listed(const ShortRows::ListedRow* row, ShortCopy<kSides> copy) {
-  static const void* const code[] = {&&end,      &&row_1, &&row_2,     &&row_to_4,  &&row_4,
-                                     &&row_to_8, &&row_8, &&row_to_16, &&row_to_32, &&longer};
+  static const void* const code[] = {&&end,     &&row_1,     &&row_2,     &&row_to_4,
+                                     &&row_4,   &&twice_4,   &&row_to_8,  &&row_8,
+                                     &&twice_8, &&row_to_16, &&row_to_32, &&longer};
   goto* code[row->length];
 row_1:
   row = copy_listed_row(row, &copy, CopyFixedRow<1>());
@@ -137,12 +150,16 @@ row_2:
 row_to_4:
   row = copy_listed_row(row, &copy, CopyRowByTwo<2>());
   goto* code[row->length];
+twice_4:
+  row = copy_listed_row(row, &copy, CopyFixedRow<4>());
 row_4:
   row = copy_listed_row(row, &copy, CopyFixedRow<4>());
   goto* code[row->length];
 row_to_8:
   row = copy_listed_row(row, &copy, CopyRowByTwo<4>());
   goto* code[row->length];
+twice_8:
+  row = copy_listed_row(row, &copy, CopyFixedRow<8>());
 row_8:
   row = copy_listed_row(row, &copy, CopyFixedRow<8>());
   goto* code[row->length];

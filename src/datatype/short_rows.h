@@ -6,8 +6,8 @@
 //
 // A message of four doubles that lie apart takes a few dozens of instructions more than four that
 // lie side by side; the recursion of copy.cc takes three hundred. A listed row says which code
-// copies its length, and that code goes on to the code of the next row, so that a row costs seven
-// instructions: a loop that chose for each row would take twenty. A type keeps 24 bytes for this,
+// copies its length, and that code goes on to the code of the next row, so that a row costs five to
+// eight instructions: a loop that chose for each row would take twenty. A type keeps 24 bytes for this,
 // and 8 more for each listed row and for the end.
 //
 // Thread rule: one thread; nothing here switches, allocates (but make_short_rows()) or fails.
@@ -22,13 +22,26 @@
 namespace fgmpi::datatype {
 
 /// Data of at most this many bytes may be copied by ShortRows.
-inline constexpr int64_t kMostShortBytes = 256;
+inline constexpr int64_t kMostShortBytes = 512;
 
 struct ShortRows {
   static constexpr int64_t kMostListed = 16;
   /// What a row is copied by: moves of its length; two moves of 2, 4, 8 or 16 bytes which may
-  /// overlap; or several moves.
-  enum RowLength : uint16_t { kEnd, k1, k2, kTo4, k4, kTo8, k8, kTo16, kTo32, kLonger };
+  /// overlap; or several moves. k4Twice and k8Twice copy the next row of that length, too.
+  enum RowLength : uint16_t {
+    kEnd,
+    k1,
+    k2,
+    kTo4,
+    k4,
+    k4Twice,
+    kTo8,
+    k8,
+    k8Twice,
+    kTo16,
+    kTo32,
+    kLonger
+  };
   struct ListedRow {
     int32_t offset;
     uint16_t bytes;

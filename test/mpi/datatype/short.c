@@ -5,7 +5,7 @@
 
 #include "mpitest.h"
 
-enum { kShapes = 9, kBytes = 4096, kMost = 3 };
+enum { kShapes = 11, kBytes = 8192, kMost = 3 };
 
 static MPI_Datatype make_type(int shape) {
   MPI_Datatype type, inner;
@@ -32,8 +32,14 @@ static MPI_Datatype make_type(int shape) {
     case 5:
       OK(MPI_Type_create_struct(4, members, places, types, &type));
       break;
-    case 6: /* more than 256 bytes */
+    case 6: /* more than 512 bytes */
+      OK(MPI_Type_vector(70, 1, 2, MPI_DOUBLE, &type));
+      break;
+    case 8:
       OK(MPI_Type_vector(40, 1, 2, MPI_DOUBLE, &type));
+      break;
+    case 9: /* an odd number of members of one length */
+      OK(MPI_Type_create_indexed_block(5, 1, offsets, MPI_FLOAT, &type));
       break;
     case 7: /* does not begin at its address */
       OK(MPI_Type_create_hindexed_block(1, 4, &places[2], MPI_INT, &type));
