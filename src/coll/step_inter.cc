@@ -73,22 +73,22 @@ Status barrier(Inter& inter) {
 }
 
 Status bcast(Inter& inter) {
+  const Args* holder = inter.is_root_side() ? inter.root() : inter.step.first();
+  if (!holder) return {};
+  const Segment whole = holder->recv.whole();
+  const auto bytes = static_cast<size_t>(whole.bytes());
+  char* data = bytes ? run_of_bytes(whole) : whole.address;
+  const Memory packed = data || !bytes ? Memory() : raw_memory(bytes);
+  if (packed) data = packed.get();
   if (inter.is_root_side()) {
-    const Args* root = inter.root();
-    if (!root) return {};
-    Segment whole = root->recv.whole();
-    auto packed = raw_memory(static_cast<size_t>(whole.bytes()));
-    FGMPI_TRY(pack(whole, packed.get()));
-    return inter.to.send(0, packed.get(), static_cast<size_t>(whole.bytes()));
+    if (packed) FGMPI_TRY(pack(whole, data));
+    return inter.to.send(0, data, bytes);
   }
-  size_t bytes = static_cast<size_t>(inter.step.first()->recv.whole().bytes());
-  auto packed = raw_memory(bytes);
   if (inter.is_leader())
-    FGMPI_TRY(
-        inter.from.recv(inter.from.team_rank_of(inter.step.first()->root), packed.get(), bytes));
-  FGMPI_TRY(team_bcast(inter.team, 0, packed.get(), bytes));
+    FGMPI_TRY(inter.from.recv(inter.from.team_rank_of(holder->root), data, bytes));
+  FGMPI_TRY(team_bcast(inter.team, 0, data, bytes));
   for (const Args* m : inter.step.members)
-    FGMPI_TRY(unpack(packed.get(), static_cast<int64_t>(bytes), m->recv.whole()));
+    if (packed || m != holder) FGMPI_TRY(unpack(data, whole.bytes(), m->recv.whole()));
   return {};
 }
 

@@ -43,6 +43,14 @@ void rooted(const Two& t, int side, int n) {
     for (int i = 0; i < n; ++i) one.at(i) = t.mine(0, i);
   CALL(Bcast, Ibcast, one.address(), n, MPI_INT64_T, root, t.inter);
   for (int i = 0; i < n && !here; ++i) CHECK(one.at(i) == t.from_far(where, 0, i));
+  for (int first_with_gaps = 0; first_with_gaps < 2; ++first_with_gaps) {
+    Layouts layouts;
+    Buffer mixed(t.rank % 2 == first_with_gaps ? layouts.gapped : layouts.plain, n);
+    for (int i = 0; i < n && is_root; ++i) mixed.at(i) = t.mine(3, i);
+    CALL(Bcast, Ibcast, mixed.address(), n, mixed.layout.type, root, t.inter);
+    for (int i = 0; i < n && !here; ++i) CHECK(mixed.at(i) == t.from_far(where, 3, i));
+    mixed.check_gaps();
+  }
 
   Buffer many(plain, int64_t{n} * t.far_size);
   for (int i = 0; i < n; ++i) one.at(i) = t.mine(1, i);
