@@ -77,16 +77,25 @@ int send_checked(const char* call, SendMode mode, const void* buf, int64_t count
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
 namespace {
-/// A send by a caller that is inside of the library.
-int send_inside(const char* call, SendMode mode, const void* buf, int64_t count,
-                MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
+/// What a send by a caller inside of the library does first. Sets the communicator.
+[[gnu::always_inline]] inline int begin_send_inside(const char* call, int64_t count,
+                                                    MPI_Datatype datatype, int dest, int tag,
+                                                    MPI_Comm comm, Comm** found) {
   sched::maybe_force_switch();
   sched::record_call(call);
   sched::count_call();
-  Comm* c = comm::find_inside(comm);
+  Comm* c = *found = comm::find_inside(comm);
   if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
   if (survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
   events::raise_send_begun(c, dest, tag, count, datatype);
+  return MPI_SUCCESS;
+}
+
+/// A send by a caller that is inside of the library.
+int send_inside(const char* call, SendMode mode, const void* buf, int64_t count,
+                MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) try {
+  Comm* c;
+  if (const int error = begin_send_inside(call, count, datatype, dest, tag, comm, &c)) return error;
   if (send_at_once(mode, buf, count, datatype, dest, tag, c)) return MPI_SUCCESS;
   return send_checked(call, mode, buf, count, datatype, dest, tag, comm);
 }
@@ -95,13 +104,8 @@ FGMPI_CATCH_NO_MEMORY(call, comm)
 int isend_inside(const char* call, SendMode mode, const void* buf, int64_t count,
                  MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                  MPI_Request* request) try {
-  sched::maybe_force_switch();
-  sched::record_call(call);
-  sched::count_call();
-  Comm* c = comm::find_inside(comm);
-  if (__builtin_expect(!c, 0)) return bad_comm(call, comm);
-  if (survivors::troubled()) FGMPI_RETURN_IF(call, c, survivors::check_usable(c));
-  events::raise_send_begun(c, dest, tag, count, datatype);
+  Comm* c;
+  if (const int error = begin_send_inside(call, count, datatype, dest, tag, comm, &c)) return error;
   if (request && send_at_once(mode, buf, count, datatype, dest, tag, c)) {
     *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
     return MPI_SUCCESS;
