@@ -3,6 +3,7 @@
 #include "datatype/value_index.h"
 
 #include <algorithm>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 
@@ -13,29 +14,29 @@
 namespace fgmpi::datatype {
 namespace {
 
-/// A number for each C type that values have; those of integers come first. Indices are integers.
-template <class T>
+/// The C types that values have. Those of integers come first: indices are integers.
+using ValueTypes = std::tuple<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
+                              uint64_t, Integer16, float, double, long double, processor::Quad>;
+constexpr size_t kIndexTypes = 9, kValueTypes = std::tuple_size_v<ValueTypes>;
+template <size_t number>
+using ValueType = std::tuple_element_t<number, ValueTypes>;
+
+/// The number of the type in the list that has the values of T (long is int64_t), -1 for none.
+template <class T, size_t number = 0>
 constexpr int number_of_ctype() {
-  if constexpr (std::is_same_v<T, Integer16>)
-    return 8;
-  else if constexpr (std::is_integral_v<T>)
-    return (sizeof(T) == 1   ? 0
-            : sizeof(T) == 2 ? 1
-            : sizeof(T) == 4 ? 2
-                             : 3) +
-           (std::is_signed_v<T> ? 0 : 4);
-  else if constexpr (std::is_same_v<T, float>)
-    return 9;
-  else if constexpr (std::is_same_v<T, double>)
-    return 10;
-  else if constexpr (std::is_same_v<T, long double>)
-    return 11;
-  else if constexpr (std::is_same_v<T, processor::Quad>)
-    return 12;
-  else
+  if constexpr (number == kValueTypes) {
     return -1;
+  } else {
+    using V = ValueType<number>;
+    constexpr bool same_integer = std::is_integral_v<T> && std::is_integral_v<V> &&
+                                  sizeof(T) == sizeof(V) &&
+                                  std::is_signed_v<T> == std::is_signed_v<V>;
+    if constexpr (same_integer || std::is_same_v<T, V>)
+      return static_cast<int>(number);
+    else
+      return number_of_ctype<T, number + 1>();
+  }
 }
-constexpr int kIndexTypes = 9, kValueTypes = 13;
 
 /// The numbers of the C types of predefined types, by the low byte of the handle; -1 where
 /// MPI_MAX is not defined on a type, or only in MPICH (characters).
@@ -57,37 +58,7 @@ int number_of_value(MPI_Datatype type) {
 }
 int number_of_index(MPI_Datatype type) {
   const int number = number_of_value(type);
-  return number < kIndexTypes ? number : -1;
-}
-
-template <int number>
-auto ctype_of_number() {
-  if constexpr (number == 0)
-    return int8_t();
-  else if constexpr (number == 1)
-    return int16_t();
-  else if constexpr (number == 2)
-    return int32_t();
-  else if constexpr (number == 3)
-    return int64_t();
-  else if constexpr (number == 4)
-    return uint8_t();
-  else if constexpr (number == 5)
-    return uint16_t();
-  else if constexpr (number == 6)
-    return uint32_t();
-  else if constexpr (number == 7)
-    return uint64_t();
-  else if constexpr (number == 8)
-    return Integer16();
-  else if constexpr (number == 9)
-    return float();
-  else if constexpr (number == 10)
-    return double();
-  else if constexpr (number == 11)
-    return static_cast<long double>(0);
-  else
-    return processor::Quad();
+  return number < static_cast<int>(kIndexTypes) ? number : -1;
 }
 
 struct Locators {
@@ -95,12 +66,9 @@ struct Locators {
 };
 template <size_t... at>
 constexpr std::array<Locators, sizeof...(at)> locators(std::index_sequence<at...>) {
-  return {Locators{kernels::locate<PairOf<decltype(ctype_of_number<at / kIndexTypes>()),
-                                          decltype(ctype_of_number<at % kIndexTypes>())>,
-                                   false>,
-                   kernels::locate<PairOf<decltype(ctype_of_number<at / kIndexTypes>()),
-                                          decltype(ctype_of_number<at % kIndexTypes>())>,
-                                   true>}...};
+  return {Locators{
+      kernels::locate<PairOf<ValueType<at / kIndexTypes>, ValueType<at % kIndexTypes>>, false>,
+      kernels::locate<PairOf<ValueType<at / kIndexTypes>, ValueType<at % kIndexTypes>>, true>}...};
 }
 /// The loops, by the numbers of the value's and the index's C type.
 constexpr auto kLocators = locators(std::make_index_sequence<kValueTypes * kIndexTypes>());
@@ -160,8 +128,8 @@ DerivedType* value_index_type(MPI_Datatype handle) {
 
 Reducer value_index_reducer(MPI_Datatype handle, bool maximum) {
   const Locators& found =
-      kLocators[static_cast<size_t>(number_of_value(value_of_pair(handle)) * kIndexTypes +
-                                    number_of_index(index_of_pair(handle)))];
+      kLocators[static_cast<size_t>(number_of_value(value_of_pair(handle))) * kIndexTypes +
+                static_cast<size_t>(number_of_index(index_of_pair(handle)))];
   return maximum ? found.maximum : found.minimum;
 }
 
