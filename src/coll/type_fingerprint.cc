@@ -25,8 +25,8 @@ Values values_of(MPI_Datatype type) {
       MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T,
       MPI_UINT16_T,      MPI_UINT32_T,           MPI_UINT64_T};
   static constexpr MPI_Datatype kFloatingTypes[] = {
-      MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION,
-      MPI_REAL4, MPI_REAL8,  MPI_REAL16};
+      MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE, MPI_REAL,  MPI_DOUBLE_PRECISION,
+      MPI_REAL4, MPI_REAL8,  MPI_REAL16,      MPI_REAL2, MPIX_C_FLOAT16};
   static constexpr MPI_Datatype kComplexTypes[] = {MPI_C_FLOAT_COMPLEX,
                                                    MPI_C_DOUBLE_COMPLEX,
                                                    MPI_C_LONG_DOUBLE_COMPLEX,

@@ -8,28 +8,15 @@
 #include <cstdint>
 
 #include "base/processor.h"
+#include "datatype/half.h"
+#include "datatype/later_types.h"
 #include "host/handle_bits.h"
-
-// Types that only the mpi.h of MPICH 5.0 has, with its handles, which earlier versions use for no
-// type: programs that were compiled with it run with a library that was built with any version.
-#ifndef MPI_LOGICAL1
-#undef MPI_INTEGER16  // MPI_DATATYPE_NULL
-#define MPI_INTEGER16 static_cast<MPI_Datatype>(0x4c001032)
-#define MPI_LOGICAL1 static_cast<MPI_Datatype>(0x4c000147)
-#define MPI_LOGICAL2 static_cast<MPI_Datatype>(0x4c000248)
-#define MPI_LOGICAL4 static_cast<MPI_Datatype>(0x4c000449)
-#define MPI_LOGICAL8 static_cast<MPI_Datatype>(0x4c00084a)
-#define MPI_LOGICAL16 static_cast<MPI_Datatype>(0x4c00104b)
-#define MPI_REAL2 static_cast<MPI_Datatype>(0x4c000226)
-#define MPI_COMPLEX4 static_cast<MPI_Datatype>(0x4c00042e)
-#define MPIX_BFLOAT16 static_cast<MPI_Datatype>(0x4c00024c)
-#endif
 
 namespace fgmpi::datatype {
 
 /// The kind of a type's values decides which operations are defined on it (MPI-4.0 section 6.9.2).
 enum class BasicKind : uint8_t {
-  kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED, reals of 2 bytes
+  kOpaque,   ///< none: MPI_WCHAR, MPI_PACKED
   kInteger,  ///< all but MINLOC, MAXLOC
   kFloat,    ///< MAX, MIN, SUM, PROD, and, as in MPICH, LAND, LOR, LXOR
   kComplex,  ///< SUM, PROD

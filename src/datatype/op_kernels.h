@@ -25,15 +25,28 @@ struct Unaligned {
   typedef T type __attribute__((aligned(1)));
 };
 
+/// Functions of a class (Half) may not be called on an object at such an address.
+template <class T>
+inline T load(const typename Unaligned<T>::type* at) {
+  if constexpr (!std::is_class_v<T>) return *at;
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+template <class T>
+inline void store(typename Unaligned<T>::type* at, T value) {
+  if constexpr (std::is_class_v<T>)
+    std::memcpy(at, &value, sizeof value);
+  else
+    *at = value;
+}
+
 template <class T, class F>
 inline void each(const void* in, void* inout, int64_t count, F f) {
   using U = typename Unaligned<T>::type;
   const U* __restrict a = static_cast<const U*>(in);
   U* __restrict b = static_cast<U*>(inout);
-  for (int64_t i = 0; i < count; ++i) {
-    const T x = a[i], y = b[i];
-    b[i] = f(x, y);
-  }
+  for (int64_t i = 0; i < count; ++i) store<T>(&b[i], f(load<T>(&a[i]), load<T>(&b[i])));
 }
 
 /// The type for arithmetic that wraps: unsigned, and wide enough not to be promoted to int.
@@ -86,9 +99,10 @@ void complex_product(const void* in, void* inout, int64_t count) {
   const U* __restrict a = static_cast<const U*>(in);
   U* __restrict b = static_cast<U*>(inout);
   for (int64_t i = 0; i < 2 * count; i += 2) {
-    const V re = a[i], im = a[i + 1], other_re = b[i], other_im = b[i + 1];
-    b[i] = re * other_re - im * other_im;
-    b[i + 1] = re * other_im + im * other_re;
+    const V re = load<V>(&a[i]), im = load<V>(&a[i + 1]);
+    const V other_re = load<V>(&b[i]), other_im = load<V>(&b[i + 1]);
+    store<V>(&b[i], re * other_re - im * other_im);
+    store<V>(&b[i + 1], re * other_im + im * other_re);
   }
 }
 

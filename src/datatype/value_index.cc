@@ -15,8 +15,9 @@ namespace fgmpi::datatype {
 namespace {
 
 /// The C types that values have. Those of integers come first: indices are integers.
-using ValueTypes = std::tuple<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t,
-                              uint64_t, Integer16, float, double, long double, processor::Quad>;
+using ValueTypes =
+    std::tuple<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, Integer16,
+               float, double, long double, processor::Quad, Half, Bfloat16>;
 constexpr size_t kIndexTypes = 9, kValueTypes = std::tuple_size_v<ValueTypes>;
 template <size_t number>
 using ValueType = std::tuple_element_t<number, ValueTypes>;

@@ -160,7 +160,7 @@ void launch(Moves* m) {
   pump_provider(process);
 }
 
-/// Types that providers support, by the low byte of their handles.
+/// Types that providers support (no reals of 2 bytes), by the low byte of their handles.
 constexpr auto kTypes = [] {
   using datatype::PairOf;
   std::array<int8_t, 256> types{};
@@ -174,7 +174,7 @@ constexpr auto kTypes = [] {
   if ((datatype::BasicKind::kind == datatype::BasicKind::kInteger ||                  \
        datatype::BasicKind::kind == datatype::BasicKind::kBytes ||                    \
        datatype::BasicKind::kind == datatype::BasicKind::kFloat) &&                   \
-      sizeof(ctype) <= 8)                                                             \
+      sizeof(ctype) <= 8 && !std::is_class_v<ctype>)                                  \
     types[name & 0xff] = of(datatype::BasicKind::kind == datatype::BasicKind::kFloat, \
                             std::is_signed_v<ctype>, sizeof(ctype));
 #include "datatype/basic_types.def"
