@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes what libmpi_abi.so.1 is made from: the standard ABI's mpi.h, the conversions of constants, and the functions.
 
-  abi.py --include DIR --cc CC --calls calls.table --constants constants.table --extensions fgmpi.h --sources FOLDER
-    --header mpi.h --out FOLDER
+  abi.py --include DIR --cc CC --calls calls.table --constants constants.table --extensions fgmpi.h
+    --later-types later_types.h --sources FOLDER --header mpi.h --out FOLDER
 
 mpi.h                      the header of programs (mpicc_abi)
 FOLDER/abi_constants.h/.cc a pair of functions for each family of constants.table, and the table of predefined handles
@@ -308,11 +308,12 @@ def write_mpich_calls(found, functions, out):
 
 
 def known_names(arguments):
-    """Returns the names that the host's mpi.h defines, as macros or otherwise."""
+    """Returns the names that the host's mpi.h defines, as macros or otherwise, and those of datatypes that this library adds."""
     import subprocess
     command = [*arguments.cc.split(), "-E", "-dD", "-x", "c", f"-I{arguments.include}", "-"]
     run = subprocess.run(command, input="#include <mpi.h>\n", capture_output=True, text=True)
-    return set(re.findall(r"\bMPI_\w+", run.stdout))
+    with open(arguments.later_types) as file:
+        return set(re.findall(r"\bMPI_\w+", run.stdout + file.read()))
 
 
 def mpich_value(known, name, fallback):
@@ -378,7 +379,8 @@ def write_constants(standard, known, out):
     header.write_if_changed(f"{out}/abi_constants.h", "\n".join(lines) + "\n")
 
     lines = [LINE_NOTE, '#include "abi/abi_constants.h"\n', "#include <mpi.h>\n", "#include <algorithm>",
-             "#include <utility>\n", '#include "abi/convert.h"\n', "namespace fgmpi::abi {\nnamespace {\n",
+             "#include <utility>\n", '#include "abi/convert.h"\n#include "datatype/later_types.h"\n',
+             "namespace fgmpi::abi {\nnamespace {\n",
              "struct Predefined {\n  int standard, mpich;\n};\n", "constexpr Predefined kHandles[] = {"]
     for family, constants in standard.families.items():
         if not is_handle_family(family) or family == "MPI_File":
@@ -494,7 +496,7 @@ def write_header(standard, symbols, calls, path):
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("include", "cc", "calls", "constants", "extensions", "sources", "header", "out"):
+    for option in ("include", "cc", "calls", "constants", "extensions", "later-types", "sources", "header", "out"):
         parser.add_argument("--" + option, required=True)
     arguments = parser.parse_args()
     kinds, calls = table.read(arguments.calls)
