@@ -98,33 +98,17 @@ class Case:
             for k in range(1, count + 1):
                 for field, value in fields:
                     at = f"a{i}({k})%{field}" if f08 else f"a{i}({field},{k})"
-                    if kind.intent != "out":
-                        self.before.append(f"{at} = {value + 10 * k}")
-                        self.check.append(f"{n}[{k - 1}].{field} == {value + 10 * k}")
-                    if kind.intent != "in":
-                        self.answer.append(f"{n}[{k - 1}].{field} = {value + 100 * k};")
-                        self.after.append(f"{at} == {value + 100 * k}")
+                    self.element(kind.intent, at, f"{n}[{k - 1}].{field}", value + 10 * k, value + 100 * k)
         elif match:
             value = "%MPI_VAL" if f08 else ""
             self.type = f"type({match.group(0)})" if f08 else "integer"
-            as_c = (lambda v: f"(MPI_File){v}L") if base == "MPI_File" else str
             if several:
                 self.name += "(2)"
                 for k in (1, 2):
-                    if kind.intent != "out":
-                        self.before.append(f"a{i}({k}){value} = {first + k}")
-                        self.check.append(f"{n}[{k - 1}] == {first + k}")
-                    if kind.intent != "in":
-                        self.answer.append(f"{n}[{k - 1}] = {5000 + first + k};")
-                        self.after.append(f"a{i}({k}){value} == {5000 + first + k}")
+                    self.element(kind.intent, f"a{i}({k}){value}", f"{n}[{k - 1}]", first + k, 5000 + first + k)
             else:
-                at = "*" + n if pointer else n
-                if kind.intent != "out":
-                    self.before = [f"{self.name}{value} = {number}"]
-                    self.check = [f"{at} == {as_c(number)}"]
-                if kind.intent != "in":
-                    self.answer = [f"{at} = {as_c(5000 + i)};"]
-                    self.after = [f"{self.name}{value} == {5000 + i}"]
+                as_c = "(MPI_File)%dL" if base == "MPI_File" else "%d"
+                self.element(kind.intent, self.name + value, "*" + n if pointer else n, number, 5000 + i, as_c=as_c)
         elif kind.name == "ranges":
             self.type = "integer"
             self.name += "(3,2)"
@@ -148,12 +132,7 @@ class Case:
             self.name += "(2)"
             index = INDEX.get(call.name) == n
             for k in (1, 2):
-                if kind.intent != "out":
-                    self.before.append(f"a{i}({k}) = {first + k}{suffix}")
-                    self.check.append(f"{n}[{k - 1}] == {first + k}")
-                if kind.intent != "in":
-                    self.answer.append(f"{n}[{k - 1}] = {k if index else 5000 + first + k};")
-                    self.after.append(f"a{i}({k}) == {k + 1 if index else str(5000 + first + k) + suffix}")
+                self.element(kind.intent, f"a{i}({k})", f"{n}[{k - 1}]", first + k, k if index else 5000 + first + k, suffix, index)
         else:
             self.type = kind_of
             length = n in lengths(call)
@@ -164,14 +143,20 @@ class Case:
                 value = 20
             if call.name == "Info_get" and n == "valuelen":
                 value = 20
-            if kind.intent != "out":
-                self.before = [f"{self.name} = {value}{suffix}"]
-                self.check = [f"{at} == {value + with_null}"]
-            if kind.intent != "in":
-                index, found = INDEX.get(call.name) == n, n == "outcount"
-                result = 1 if index else 2 if found else 5000 + i + more if not with_null else 31
-                self.answer = [f"{at} = {result};"]
-                self.after = [f"{self.name} == {2 if index else result - with_null}{suffix}"]
+            index = INDEX.get(call.name) == n
+            result = 1 if index else 2 if n == "outcount" else 31 if with_null else 5000 + i + more
+            self.element(kind.intent, self.name, at, value, result, suffix, index, null=with_null)
+
+
+    def element(self, intent, name, name_in_c, given, result, suffix="", index=False, null=False, as_c="%d"):
+        """One number that the call is given and returns, under its names in Fortran and in C. In Fortran it has the suffix of its
+        kind, an index is larger by one, and a length with a null is smaller by one."""
+        if intent != "out":
+            self.before.append(f"{name} = {given}{suffix}")
+            self.check.append(f"{name_in_c} == {as_c % (given + null)}")
+        if intent != "in":
+            self.answer.append(f"{name_in_c} = {as_c % result};")
+            self.after.append(f"{name} == {result + index - null}{suffix}")
 
 
 def c_parameter(call, p):
