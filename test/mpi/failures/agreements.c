@@ -1,16 +1,9 @@
 /* MPIX_Comm_iagree and MPIX_Comm_ishrink where nothing fails: several under way at once, blocking
  * ones among them, communicators that are freed or revoked meanwhile. */
-#include <fgmpi.h>
 
-#include "../mpitest.h"
+#include "errors.h"
 
 static int rank, size;
-
-static int class_of(int code) {
-  int class;
-  OK(MPI_Error_class(code, &class));
-  return class;
-}
 
 /* The ranks complete their requests in different orders. */
 static void several(void) {

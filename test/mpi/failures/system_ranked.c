@@ -2,20 +2,11 @@
  * used these before, so no process has had to know where their members are. What needs the failed
  * one ends, as in any communicator; agreeing, shrinking and revoking work. Without arguments
  * nothing fails: revoking only. */
-#include <fgmpi.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../mpitest.h"
-
-static int class_of(int code) {
-  int class;
-  MPI_Error_class(code, &class);
-  return class;
-}
-#define FAILS(call) CHECK(class_of(call) == MPIX_ERR_PROC_FAILED)
-#define REVOKED(call) CHECK(class_of(call) == MPIX_ERR_REVOKED)
+#include "errors.h"
 
 enum { kMost = 1000 };
 static int rank, size;

@@ -4,14 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "../mpitest.h"
-
-static int class_of(int code) {
-  int class;
-  MPI_Error_class(code, &class);
-  return class;
-}
-#define FAILS(call) CHECK(class_of(call) == MPIX_ERR_PROC_FAILED)
+#include "errors.h"
 
 /* A lock for which ranks waited when the process failed is free once its holder has released it. */
 static void late_locks(MPI_Win win, int rank, int size) {
