@@ -229,13 +229,14 @@ def declaration(call, p, f08):
     return [f"{number_type(call, p)}{intent} :: {name}{shape}"]
 
 
-def body(call, name, f08, pointer=False):
-    """Returns an interface body."""
+def body(call, name, f08, pointer=False, shapes=None, binding=""):
+    """Returns an interface body. `shapes`: other shapes of arrays than the usual one, by their names."""
     parameters = fortran.parameters(call)
     names = [name_of(p) for p in parameters] + ([] if not fortran.has_error(call) else ["ierror"])
     result = {"double": "double precision", "aint": "integer(kind=MPI_ADDRESS_KIND)"}.get(fortran.FUNCTIONS.get(call.name), "")
     what = "function" if result else "subroutine"
-    head = f"  {what} {name}({', '.join(names)})" + (" result(value)" if result else "")
+    head = f"  {what} {name}({', '.join(names)})" + (" result(value)" if result else "") + (
+        f' bind(C, name="{binding}")' if binding else "")
     lines = [broken(head), "    import", "    implicit none"]
     if result:
         lines.append(f"    {result} :: value")
@@ -243,10 +244,29 @@ def body(call, name, f08, pointer=False):
         text = declaration(call, p, f08)
         if pointer and p.kind.name == "out_pointer":
             text = [f"type(c_ptr) :: {name_of(p)}"]
+        if shapes and p.name in shapes:
+            text = [text[0].replace("(*)", shapes[p.name])]
         lines += [line if line.startswith("!") else "    " + line for line in text]
     if fortran.has_error(call):
         lines.append(f"    integer{', optional, intent(out)' if f08 else ''} :: ierror")
     return [*lines, f"  end {what}"]
+
+
+SCALAR, MATRIX = "", "(1,*)"
+
+
+def other_shapes(call):
+    """Returns the shapes in which programs may pass the counts, displacements and datatypes of a call with choice buffers: scalars
+    for those that are not significant, also for one side only, or matrices. MPICH's module mpi has no interfaces of such calls."""
+    arrays = [p.name for p in call.parameters if is_array(p)]
+    if not arrays or not any(p.kind.name in BUFFERS for p in call.parameters):
+        return []
+    sides = [[a for a in arrays if a[0] == first] for first in "sr"]
+    sides = [side for side in sides if side]
+    shapes = [dict.fromkeys(arrays, SCALAR), dict.fromkeys(arrays, MATRIX)]
+    if len(sides) == 2:
+        shapes += [dict.fromkeys(side, SCALAR) for side in sides]
+    return shapes
 
 
 def mpi_module(families, calls):
@@ -256,9 +276,16 @@ def mpi_module(families, calls):
     for p in ("PMPI_",):
         lines += [f"       DOUBLE PRECISION, EXTERNAL :: {p}{name}" for name in FUNCTIONS]
         lines += [f"       INTEGER(KIND=8), EXTERNAL :: {p}{name}" for name in ("AINT_ADD", "AINT_DIFF")]
+    several = [call for call in calls if not is_large(call) and other_shapes(call)]
+    for call in several:
+        name = f"MPI_{call.name}"
+        lines += [f"interface {name}", *body(call, name, False)]
+        for i, shapes in enumerate(other_shapes(call), 1):
+            lines += body(call, f"{name}_{i}", False, shapes=shapes, binding=f"{name.lower()}_")
+        lines.append("end interface")
     lines.append("interface")
     for call in calls:
-        if not is_large(call) and call.name not in fortran.C_POINTERS:
+        if not is_large(call) and call.name not in fortran.C_POINTERS and call not in several:
             lines += body(call, f"MPI{'X' if call.name[:2] == 'X_' else ''}_{call.name.removeprefix('X_')}", False)
     lines += ["  subroutine MPI_F_sync_reg(buf)", "    import", "!GCC$ ATTRIBUTES NO_ARG_CHECK :: buf", "!DIR$ IGNORE_TKR buf",
               "    type(*), dimension(*) :: buf", "  end subroutine", "end interface"]

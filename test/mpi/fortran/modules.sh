@@ -29,6 +29,19 @@ for compiler in "${FGMPI_FC:-gfortran}" gfortran-12 gfortran-13 gfortran-14 gfor
   done
 done
 
+# Arrays of counts may be scalars (array_shapes.f90), but no numbers of another kind.
+cat >wrong.f90 <<'END2'
+program wrong
+  use mpi
+  implicit none
+  integer(8) :: counts(1) = 1
+  integer :: value, displs(1) = 0, ierr
+  call MPI_Allgatherv(value, 1, MPI_INTEGER, value, counts, displs, MPI_INTEGER, MPI_COMM_SELF, ierr)
+end program
+END2
+"$bin/mpifort" -c wrong.f90 -o wrong.o >out 2>&1 && fail "counts of 8 bytes"
+grep -qi "MPI_Allgatherv" out || fail "counts of 8 bytes: another error"
+
 # A compiler of a version that nobody has seen, in a prefix of its own.
 mkdir -p own/bin own/lib
 cp "$bin/mpifort" own/bin
