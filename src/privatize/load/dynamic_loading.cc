@@ -107,7 +107,7 @@ void* found_globally(void* found, void* caller) {
 /// The function of MPI that the caller finds by this name in the ABI that it uses; nullptr where
 /// the dynamic linker knows better.
 void* find_mpi_function(void* handle, const char* name, const void* caller) {
-  if (!has_standard_abi() || !name) return nullptr;
+  if (!has_standard_abi() || !name || handle == RTLD_NEXT) return nullptr;
   link_map* map = nullptr;
   const bool anywhere = handle == RTLD_DEFAULT ||
                         (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map == program_module());
@@ -115,21 +115,26 @@ void* find_mpi_function(void* handle, const char* name, const void* caller) {
   return module ? find_standard_function(module->map, name) : nullptr;
 }
 
-void* symbol_for_rank(void* handle, const char* name) {
-  static void* const real = real::function("dlsym");
-  void* const caller = caller_as_loaded(__builtin_return_address(0));
-  if (handle != RTLD_NEXT)
-    if (void* function = find_mpi_function(handle, name, caller)) return function;
-  void* found = real::call_from(real, caller, handle, const_cast<char*>(name), nullptr);
+/// dlsym(), and dlvsym() where a version is given, by the ABI that the caller uses. Functions of
+/// MPI have no versions: a caller that names one gets them, too.
+void* symbol_by_abi(void* handle, const char* name, const char* version, void* caller) {
+  static void* const plain = real::function("dlsym");
+  static void* const versioned = real::function("dlvsym");
+  if (void* function = find_mpi_function(handle, name, caller)) return function;
+  return real::call_from(version ? versioned : plain, caller, handle, const_cast<char*>(name),
+                         const_cast<char*>(version));
+}
+
+void* symbol_for_rank(void* handle, const char* name, const char* version, void* caller) {
+  void* found = symbol_by_abi(handle, name, version, caller);
   return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
 }
 
-void* versioned_symbol_for_rank(void* handle, const char* name, const char* version) {
-  static void* const real = real::function("dlvsym");
-  void* const caller = caller_as_loaded(__builtin_return_address(0));
-  void* found =
-      real::call_from(real, caller, handle, const_cast<char*>(name), const_cast<char*>(version));
-  return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
+void* dlsym_for_rank(void* handle, const char* name) {
+  return symbol_for_rank(handle, name, nullptr, caller_as_loaded(__builtin_return_address(0)));
+}
+void* dlvsym_for_rank(void* handle, const char* name, const char* version) {
+  return symbol_for_rank(handle, name, version, caller_as_loaded(__builtin_return_address(0)));
 }
 
 using Address = int(const void*, Dl_info*, void**, int);
@@ -220,7 +225,7 @@ int iterate_for_shared_code(Visit* visit, void* data) {
 #define FGMPI_LOADER_FUNCTION(name, number) #name,
 constexpr const char* kLoaderFunctions[] = {FGMPI_LOADER_FUNCTIONS(FGMPI_LOADER_FUNCTION)};
 #undef FGMPI_LOADER_FUNCTION
-constexpr int kOpen = 0, kSymbol = 2;
+constexpr int kOpen = 0, kSymbol = 2, kVersionedSymbol = 3;
 constexpr int kIterate = static_cast<int>(std::size(kLoaderFunctions)) - 1;
 
 /// The C library's function of this entry; looked up at the first call.
@@ -242,7 +247,7 @@ void* pointer_to(F* function) {
 
 namespace {
 
-/// dlopen() and dlsym() of a program without images that calls the standard ABI.
+/// dlopen(), dlsym() and dlvsym() of a program without images that calls the standard ABI.
 void* open_and_bind(const char* file, int mode) {
   static void* const real = real::function("dlopen");
   void* handle = real::call_from(real, __builtin_return_address(0), const_cast<char*>(file),
@@ -250,19 +255,19 @@ void* open_and_bind(const char* file, int mode) {
   bind_standard_abi();
   return handle;
 }
-void* symbol_by_abi(void* handle, const char* name) {
-  static void* const real = real::function("dlsym");
-  void* const caller = __builtin_return_address(0);
-  if (handle != RTLD_NEXT)
-    if (void* function = find_mpi_function(handle, name, caller)) return function;
-  return real::call_from(real, caller, handle, const_cast<char*>(name), nullptr);
+void* dlsym_by_abi(void* handle, const char* name) {
+  return symbol_by_abi(handle, name, nullptr, __builtin_return_address(0));
+}
+void* dlvsym_by_abi(void* handle, const char* name, const char* version) {
+  return symbol_by_abi(handle, name, version, __builtin_return_address(0));
 }
 
 /// The function of an entry for a caller that is no rank with an image.
 FGMPI_NOT_SANITIZED void* plain_function_for(int entry, uintptr_t caller) {
   if (has_standard_abi() && !in_this_library(caller)) {
     if (entry == kOpen) return pointer_to(open_and_bind);
-    if (entry == kSymbol) return pointer_to(symbol_by_abi);
+    if (entry == kSymbol) return pointer_to(dlsym_by_abi);
+    if (entry == kVersionedSymbol) return pointer_to(dlvsym_by_abi);
   }
   return plain_function(entry);
 }
@@ -276,10 +281,9 @@ void* iteration_for(uintptr_t caller) {
 }
 
 void* function_for(int entry, uintptr_t caller) {
-  static void* const of_rank[] = {
-      pointer_to(open_for_rank),    pointer_to(close_for_rank),
-      pointer_to(symbol_for_rank),  pointer_to(versioned_symbol_for_rank),
-      pointer_to(describe_address), pointer_to(describe_address_more)};
+  static void* const of_rank[] = {pointer_to(open_for_rank),    pointer_to(close_for_rank),
+                                  pointer_to(dlsym_for_rank),   pointer_to(dlvsym_for_rank),
+                                  pointer_to(describe_address), pointer_to(describe_address_more)};
   uint32_t k = 0;
   if (in_this_library(caller)) return plain_function(entry);
   if (entry == kIterate) return iteration_for(caller);

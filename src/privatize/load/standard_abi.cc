@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,33 @@ namespace fgmpi::privatize {
 namespace {
 
 constinit PlainMutex g_mutex;  ///< one binds at a time
+
+/// The modules that have been looked at, and how many had been unloaded by then: a new module may
+/// have the address of one that was unloaded. Both are g_mutex's.
+constinit std::vector<const link_map*>* g_known = nullptr;
+constinit unsigned long long g_unloaded = 0;
+
+unsigned long long unloaded_modules() {
+  unsigned long long count = 0;
+  find_loaded_module([&](const dl_phdr_info& module) {
+    count = module.dlpi_subs;
+    return true;
+  });
+  return count;
+}
+
+/// The modules that were loaded since the last call.
+std::vector<const link_map*> new_modules() {
+  std::vector<const link_map*> loaded = loaded_modules(), found;
+  if (!g_known) g_known = new std::vector<const link_map*>;
+  const unsigned long long unloaded = unloaded_modules();
+  if (unloaded != g_unloaded) g_known->clear();
+  for (const link_map* map : loaded)
+    if (std::find(g_known->begin(), g_known->end(), map) == g_known->end()) found.push_back(map);
+  *g_known = std::move(loaded);
+  g_unloaded = unloaded;
+  return found;
+}
 
 bool is_standard_library(std::string_view file) { return file.starts_with("libmpi_abi.so"); }
 
@@ -137,9 +165,11 @@ constinit bool g_has_standard_abi = false;
 void bind_standard_abi() {
   if (!has_standard_abi()) return;
   const std::lock_guard<PlainMutex> lock(g_mutex);
+  std::vector<const link_map*> wanted = new_modules();
+  std::erase_if(wanted, [](const link_map* map) { return !needs_standard(map); });
+  if (wanted.empty()) return;
   const std::vector<ModuleSymbols> modules = standard_modules();
-  for (const link_map* map : loaded_modules())
-    if (needs_standard(map)) bind(map, modules);
+  for (const link_map* map : wanted) bind(map, modules);
 }
 
 void* find_standard_function(const link_map* caller, const char* name) {

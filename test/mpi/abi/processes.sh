@@ -35,6 +35,7 @@ int standard_size(void) {
 END
 sed 's/standard_size/mpich_size/' standard.c > mpich.c
 cat > main.c << 'END'
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -47,11 +48,18 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int (*get)(int*, int*) = (int (*)(int*, int*))dlsym(RTLD_DEFAULT, "MPI_Abi_get_version");
   if (!get || get(&version, &minor) != MPI_SUCCESS || version != 1) return printf("dlsym: wrong ABI\n"), 3;
+  if (dlvsym(RTLD_DEFAULT, "MPI_Abi_get_version", "any") != (void*)get) return printf("dlvsym: wrong ABI\n"), 3;
   if (standard_size() != size || mpich_size() != size) return printf("wrong sizes\n"), 4;
   void* late = dlopen(argv[1], RTLD_NOW);
   if (!late) return printf("%s\n", dlerror()), 5;
   int (*late_size)(void) = (int (*)(void))dlsym(late, "standard_size");
   if (late_size() != size) return printf("wrong size in a library that is loaded late\n"), 6;
+  for (int again = 0; again < 3; ++again) { /* another library may get the addresses of one that is unloaded */
+    dlclose(late);
+    if (!(late = dlopen(argv[again % 2 + 1], RTLD_NOW))) return printf("%s\n", dlerror()), 5;
+    late_size = (int (*)(void))dlsym(late, "standard_size");
+    if (late_size() != size) return printf("wrong size in a library that is loaded again\n"), 6;
+  }
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   if (rank == 0) printf("sum %d of %d\n", sum, size);
   MPI_Finalize();
@@ -60,14 +68,15 @@ int main(int argc, char** argv) {
 END
 "$bin/mpicc_abi" -shared -fPIC -o libstandard.so standard.c
 "$bin/mpicc_abi" -shared -fPIC -o liblate.so standard.c
+"$bin/mpicc_abi" -shared -fPIC -o liblater.so standard.c
 "$bin/mpicc" -shared -fPIC -o libmpichabi.so mpich.c
 "$bin/mpicc" -abi=standard -o main main.c -L. -lstandard -lmpichabi -Wl,-rpath,"$work" -ldl
 for shape in "1 1" "1 4" "3 2" "2 8"; do
   set -- $shape
   n=$(($1 * $2))
-  [ "$("$bin/mpiexec" -n "$1" -nfg "$2" ./main ./liblate.so)" = "sum $((n * (n - 1) / 2)) of $n" ] || fail "main at $shape"
+  [ "$("$bin/mpiexec" -n "$1" -nfg "$2" ./main ./liblate.so ./liblater.so)" = "sum $((n * (n - 1) / 2)) of $n" ] || fail "main at $shape"
 done
-[ "$(FGMPI_NFG=3 ./main ./liblate.so)" = "sum 3 of 3" ] || fail "main without mpiexec"
+[ "$(FGMPI_NFG=3 ./main ./liblate.so ./liblater.so)" = "sum 3 of 3" ] || fail "main without mpiexec"
 
 # A tool in the standard ABI lies in front of the library.
 cat > tool.c << 'END'
@@ -79,7 +88,7 @@ int MPI_Allreduce(const void* in, void* out, int n, MPI_Datatype type, MPI_Op op
 }
 END
 "$bin/mpicc_abi" -shared -fPIC -o libtool.so tool.c
-[ "$(LD_PRELOAD=$PWD/libtool.so "$bin/mpiexec" -n 1 -nfg 2 ./main ./liblate.so 2>&1 | grep -c '^tool$')" = 2 ] || fail "a tool"
+[ "$(LD_PRELOAD=$PWD/libtool.so "$bin/mpiexec" -n 1 -nfg 2 ./main ./liblate.so ./liblater.so 2>&1 | grep -c '^tool$')" = 2 ] || fail "a tool"
 
 # Our tools see the calls below the translation, and name lines of the program.
 cat > wrong.c << 'END'
@@ -97,7 +106,7 @@ END
 "$bin/mpicxx_abi" -x c++ -g -o wrong wrong.c
 "$bin/mpiexec" -n 1 -nfg 2 -check ./wrong > checked 2>&1 || true
 grep -q 'MPI_FLOAT' checked && grep -q 'wrong.c:8' checked || { cat checked >&2; fail "-check"; }
-"$bin/mpiexec" -n 1 -nfg 2 -summary ./main ./liblate.so > summary 2>&1
+"$bin/mpiexec" -n 1 -nfg 2 -summary ./main ./liblate.so ./liblater.so > summary 2>&1
 grep -q 'MPI_Comm_dup' summary || { cat summary >&2; fail "-summary"; }
 
 # Options of the wrappers.
