@@ -43,8 +43,17 @@ inline constexpr Handle kPredefinedHandles = 1024;
 
 // ---- Handles ------------------------------------------------------------------------------------
 
-inline int to_mpich(Handle handle) {
-  return handle < kPredefinedHandles ? kPredefined[handle] : static_cast<int>(handle);
+/// The value is chosen in the width of a register: an argument stays in its own.
+inline int to_mpich(Handle handle, const uint32_t* predefined = kPredefined.data()) {
+  if (handle < kPredefinedHandles) handle = predefined[handle];
+  return static_cast<int>(handle);
+}
+/// The table's address in a register, for a function that has several handles: the compiler would
+/// load it for each.
+inline const uint32_t* predefined_in_register() {
+  const uint32_t* table = kPredefined.data();
+  asm("" : "+r"(table));
+  return table;
 }
 /// The standard handle of one that may be predefined: bit 31 is clear, or it is that of a pair as
 /// MPI_FLOAT_INT.
@@ -136,6 +145,24 @@ class HandleInOut {
   int mpich_ = 0, before_ = 0;
 };
 
+/// A request that the call reads and may change: in place. The only predefined one is null, which a
+/// complete request becomes.
+class RequestInOut {
+ public:
+  explicit RequestInOut(Handle* standard) : standard_(standard) {
+    if (standard && *standard == kRequestNull) *lower_half(standard) = MPI_REQUEST_NULL;
+  }
+  RequestInOut(const RequestInOut&) = delete;
+  RequestInOut& operator=(const RequestInOut&) = delete;
+  ~RequestInOut() {
+    if (standard_ && *lower_half(standard_) == MPI_REQUEST_NULL) *standard_ = kRequestNull;
+  }
+  operator int*() { return standard_ ? lower_half(standard_) : nullptr; }
+
+ private:
+  Handle* standard_;
+};
+
 /// A handle that a nonblocking call sets when its request is complete: in place. What the call
 /// stores at first, MPI_COMM_NULL, becomes that of the standard ABI.
 class HandleLater {
@@ -216,19 +243,25 @@ class Handles {
   ArgumentArray<int> mpich_;
 };
 
-/// An array of requests that the call reads and may change.
+/// An array of requests that the call reads and may change. Most calls complete requests, which are
+/// null then.
 class RequestsInOut {
  public:
   RequestsInOut(Handle* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
-    for (size_t i = 0; i < mpich_.count(); ++i) mpich_[i] = to_mpich(standard_[i]);
+    int* const mpich = mpich_.data();
+    for (size_t i = 0; i < mpich_.count(); ++i) mpich[i] = to_mpich(standard[i]);
   }
   RequestsInOut(const RequestsInOut&) = delete;
   RequestsInOut& operator=(const RequestsInOut&) = delete;
   ~RequestsInOut() {
-    const int* mpich = mpich_.data();
-    for (size_t i = 0; i < mpich_.count(); ++i)
-      if (static_cast<Handle>(static_cast<uint32_t>(mpich[i])) != standard_[i])
-        standard_[i] = request_to_standard(mpich[i]);
+    const int* const mpich = mpich_.data();
+    Handle* const standard = standard_;
+    for (size_t i = 0; i < mpich_.count(); ++i) {
+      if (__builtin_expect(mpich[i] == MPI_REQUEST_NULL, 1))
+        standard[i] = kRequestNull;
+      else if (static_cast<Handle>(static_cast<uint32_t>(mpich[i])) != standard[i])
+        standard[i] = to_standard(mpich[i]);
+    }
   }
   operator int*() { return standard_ ? mpich_.data() : nullptr; }
 
@@ -291,10 +324,34 @@ inline int code_to_mpich(int code) { return code == 0 ? 0 : family_error_class_t
 /// What no call stores: marks the fields of a status, and constants, that a call leaves alone.
 inline constexpr int kUntouched = INT_MIN + 7;
 
+/// Both fields, with one test: they are no constants where neither is negative.
+inline void store_peer(const MPI_Status& mpich, StandardStatus* standard) {
+  static_assert(offsetof(MPI_Status, MPI_TAG) == offsetof(MPI_Status, MPI_SOURCE) + sizeof(int) &&
+                offsetof(StandardStatus, tag) == sizeof(int));
+  uint64_t both;
+  std::memcpy(&both, &mpich.MPI_SOURCE, sizeof both);
+  if (__builtin_expect(!(both & 0x8000000080000000), 1)) {
+    std::memcpy(&standard->source, &both, sizeof both);
+  } else if (mpich.MPI_SOURCE != kUntouched) {
+    standard->source = rank_to_standard(mpich.MPI_SOURCE);
+    standard->tag = tag_to_standard(mpich.MPI_TAG);
+  }
+}
+
 /// MPICH's form lies in the internal words for the time of a call: its count stays there.
+/// store_in_place() ends it.
 inline MPI_Status* in_place(StandardStatus* standard) {
-  static_assert(sizeof(MPI_Status) == sizeof standard->internal);
-  return reinterpret_cast<MPI_Status*>(standard->internal);
+  static_assert(sizeof(MPI_Status) == sizeof standard->internal &&
+                offsetof(MPI_Status, count_lo) == 0);
+  auto* mpich = reinterpret_cast<MPI_Status*>(standard->internal);
+  mpich->MPI_SOURCE = mpich->MPI_ERROR = kUntouched;
+  return mpich;
+}
+inline void store_in_place(StandardStatus* standard) {
+  const auto* mpich = reinterpret_cast<const MPI_Status*>(standard->internal);
+  if (__builtin_expect(mpich->MPI_ERROR != kUntouched, 0))
+    standard->error = code_to_standard(mpich->MPI_ERROR);
+  store_peer(*mpich, standard);
 }
 
 inline MPI_Status to_mpich(const StandardStatus& standard) {
@@ -306,14 +363,14 @@ inline MPI_Status to_mpich(const StandardStatus& standard) {
   mpich.MPI_ERROR = code_to_mpich(standard.error);
   return mpich;
 }
-/// Stores the fields that a call has touched.
+/// Stores the fields that a call has touched. The count comes with the source.
 inline void store(const MPI_Status& mpich, StandardStatus* standard) {
-  if (mpich.MPI_ERROR != kUntouched) standard->error = code_to_standard(mpich.MPI_ERROR);
-  if (mpich.MPI_SOURCE == kUntouched) return;
-  standard->source = rank_to_standard(mpich.MPI_SOURCE);
-  standard->tag = tag_to_standard(mpich.MPI_TAG);
-  standard->internal[0] = mpich.count_lo;
-  standard->internal[1] = mpich.count_hi_and_cancelled;
+  if (__builtin_expect(mpich.MPI_ERROR == MPI_SUCCESS, 1))
+    standard->error = MPI_SUCCESS;
+  else if (mpich.MPI_ERROR != kUntouched)
+    standard->error = code_to_standard(mpich.MPI_ERROR);
+  store_peer(mpich, standard);
+  if (mpich.MPI_SOURCE != kUntouched) std::memcpy(standard->internal, &mpich, 2 * sizeof(int));
 }
 
 /// A status that the call reads. MPICH 4.2's accessors take it without const.
@@ -332,32 +389,15 @@ class StatusIn {
 /// A status that the call sets; a null pointer is MPI_STATUS_IGNORE.
 class StatusOut {
  public:
-  explicit StatusOut(StandardStatus* standard) : standard_(standard) {
-    if (standard) standard->internal[kSource] = standard->internal[kError] = kUntouched;
-  }
+  explicit StatusOut(StandardStatus* standard) : standard_(standard) {}
   StatusOut(const StatusOut&) = delete;
   StatusOut& operator=(const StatusOut&) = delete;
   ~StatusOut() {
-    if (!standard_) return;
-    const int* mpich = standard_->internal;
-    if (__builtin_expect(mpich[kError] != kUntouched, 0))
-      standard_->error = code_to_standard(mpich[kError]);
-    const int source = mpich[kSource], tag = mpich[kTag];
-    if (__builtin_expect((source | tag) >= 0, 1)) {
-      standard_->source = source;
-      standard_->tag = tag;
-    } else if (source != kUntouched) {
-      standard_->source = rank_to_standard(source);
-      standard_->tag = tag_to_standard(tag);
-    }
+    if (standard_) store_in_place(standard_);
   }
   operator MPI_Status*() { return standard_ ? in_place(standard_) : MPI_STATUS_IGNORE; }
 
  private:
-  static constexpr size_t kSource = offsetof(MPI_Status, MPI_SOURCE) / sizeof(int),
-                          kTag = offsetof(MPI_Status, MPI_TAG) / sizeof(int),
-                          kError = offsetof(MPI_Status, MPI_ERROR) / sizeof(int);
-  static_assert(offsetof(MPI_Status, count_lo) == 0);
   StandardStatus* standard_;
 };
 
@@ -383,13 +423,16 @@ class StatusInOut {
 class StatusesOut {
  public:
   StatusesOut(StandardStatus* standard, int64_t n) : standard_(standard), mpich_(standard ? n : 0) {
+    MPI_Status* const mpich = mpich_.data();
     for (size_t i = 0; i < mpich_.count(); ++i)
-      mpich_[i].MPI_SOURCE = mpich_[i].MPI_ERROR = kUntouched;
+      mpich[i].MPI_SOURCE = mpich[i].MPI_ERROR = kUntouched;
   }
   StatusesOut(const StatusesOut&) = delete;
   StatusesOut& operator=(const StatusesOut&) = delete;
   ~StatusesOut() {
-    for (size_t i = 0; i < mpich_.count(); ++i) store(mpich_[i], standard_ + i);
+    const MPI_Status* const mpich = mpich_.data();
+    StandardStatus* const standard = standard_;
+    for (size_t i = 0; i < mpich_.count(); ++i) store(mpich[i], standard + i);
   }
   operator MPI_Status*() { return standard_ ? mpich_.data() : MPI_STATUSES_IGNORE; }
 

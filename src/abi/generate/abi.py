@@ -129,6 +129,8 @@ def converted(standard, call, p):
             return "Handle*", f"RequestsInOut({name}, {several})"
         if call.starts == "nonblocking" and base == "MPI_Comm":
             return "Handle*", f"HandleLater({name})"
+        if base == "MPI_Request" and kind.intent != "out":
+            return "Handle*", f"RequestInOut({name})"
         way = {"MPI_Message": "message_to_standard", "MPI_Request": "request_to_standard"}.get(base, "")
         return "Handle*", f"{'HandleOut' if kind.intent == 'out' else 'HandleInOut'}<{way}>({name})"
     if base == "MPI_Status":
@@ -205,7 +207,13 @@ def function(standard, call):
         arguments = [re.sub(r"^(rank|tag)_to_mpich\((\w+)\)", r"\2", a) for a in arguments]
         before = (f"  if (__builtin_expect(({peer} | tag) < 0, 0))\n"
                   f"    {peer} = rank_to_mpich({peer}), tag = tag_to_mpich(tag);\n")
-        arguments = [re.sub(r"^HandleOut<\w*>", "request_in_place", a) for a in arguments]
+        if call.find("request"):
+            before = "  int* const in_place = request_in_place(request);\n" + before
+            arguments = [re.sub(r"^HandleOut<.*", "in_place", a) for a in arguments]
+        # In front of the call, so that it is a jump to an address in memory.
+        before += ("  const uint32_t* const predefined = predefined_in_register();\n"
+                   "  const int of_type = to_mpich(datatype, predefined), of_comm = to_mpich(comm, predefined);\n")
+        arguments = [{"to_mpich(datatype)": "of_type", "to_mpich(comm)": "of_comm"}.get(a, a) for a in arguments]
     sent, received = call.find("sendtypes"), call.find("recvtypes")
     if sent and received:  # one array for both stays one: the library sees that a buffer is used twice
         before = (f"  Handles sent(sendtypes, {length(call, sent)});\n"
@@ -214,12 +222,13 @@ def function(standard, call):
         arguments = [{"sendtypes": "sent", "recvtypes": "receives"}.get(p.name, a) for p, a in zip(call.parameters, arguments)]
     inner = f"mpich().{short(call.symbol)}({', '.join(arguments)})"
     if call.name == "Recv":  # without a status it ends in a jump; the rest is a function of its own, since it needs a frame
-        ignored, names = ", ".join([*arguments[:-1], "MPI_STATUS_IGNORE"]), ", ".join(p.name for p in call.parameters)
-        slow = (f"static FGMPI_OUT_OF_LINE int with_status_{short(call.symbol)}({', '.join(parameters)}) {{\n"
-                f"  return code_to_standard({inner});\n}}\n")
-        return slow + exported(call.symbol, "int", parameters, before +
-                               f"  if (__builtin_expect(status != nullptr, 0)) return with_status_{short(call.symbol)}({names});\n"
-                               f"  return mpich().{short(call.symbol)}({ignored});\n")
+        names = ", ".join(p.name for p in call.parameters)
+        received = inner.replace("StatusOut(status)", "received")
+        slow = (f"static FGMPI_OUT_OF_LINE int with_status_{short(call.symbol)}({', '.join(parameters)}) {{\n{before}"
+                f"  MPI_Status* const received = in_place(status);\n  const int code = {received};\n  store_in_place(status);\n  return code_to_standard(code);\n}}\n")
+        before = f"  if (__builtin_expect(status != nullptr, 0)) return with_status_{short(call.symbol)}({names});\n" + before
+        inner = inner.replace("StatusOut(status)", "MPI_STATUS_IGNORE")
+        return slow + exported(call.symbol, "int", parameters, f"{before}  return {inner};\n")
     if call.name in FAST and not any(a.startswith(("Status", "Handle")) for a in arguments):
         return exported(call.symbol, "int", parameters, f"{before}  return {inner};\n")
     if call.topic == "extensions" and (call.detail != "int" or "X_Tool_" in call.name):  # no error code
@@ -355,7 +364,7 @@ def write_constants(standard, known, out):
              "namespace fgmpi::abi {\n",
              "/// A constant that is one of the family in the other ABI only.", "inline constexpr int kNone = -2147483000;",
              "/// Predefined handles of the standard ABI in MPICH's ABI; 0 for numbers that are none.",
-             "extern const std::array<int, 1024> kPredefined;",
+             "extern const std::array<uint32_t, 1024> kPredefined;",
              "/// What the conversions of files, variables of tools and weights compare with."]
     values = {name: value for family in standard.families.values() for name, value, _ in family}
     lines += [f"inline constexpr uintptr_t kFileNull = {values['MPI_FILE_NULL']:#x};",
@@ -389,14 +398,14 @@ def write_constants(standard, known, out):
             mpich = mpich_value(known, name, fallback)
             if mpich:
                 lines.append(f"    {{{value:#x}, static_cast<int>({mpich})}},")
-    lines += ["};\n", "constexpr std::array<int, 1024> make_table() {", "  std::array<int, 1024> all{};",
-              "  for (const Predefined& p : kHandles) all[static_cast<size_t>(p.standard)] = p.mpich;", "  return all;", "}\n",
+    lines += ["};\n", "constexpr std::array<uint32_t, 1024> make_table() {", "  std::array<uint32_t, 1024> all{};",
+              "  for (const Predefined& p : kHandles) all[static_cast<size_t>(p.standard)] = static_cast<uint32_t>(p.mpich);", "  return all;", "}\n",
               "/// By MPICH's handle. Where two have the same, the first one of constants.table comes first.",
               "constexpr auto kByMpich = [] {", "  std::array<Predefined, std::size(kHandles)> all{};",
               "  std::copy(std::begin(kHandles), std::end(kHandles), all.begin());",
               "  std::sort(all.begin(), all.end(), [](const Predefined& a, const Predefined& b) {",
               "    return std::pair(a.mpich, a.standard) < std::pair(b.mpich, b.standard);", "  });", "  return all;", "}();\n",
-              "}  // namespace\n", "constinit const std::array<int, 1024> kPredefined = make_table();\n",
+              "}  // namespace\n", "constinit const std::array<uint32_t, 1024> kPredefined = make_table();\n",
               "Handle predefined_to_standard(int handle) {",
               "  if (handle == MPI_REQUEST_NULL) return Handle(%#x);" % values["MPI_REQUEST_NULL"],
               "  const auto* found = std::lower_bound(kByMpich.begin(), kByMpich.end(), handle,",
