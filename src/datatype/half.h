@@ -1,7 +1,7 @@
 // Floating-point numbers of 2 bytes: IEEE 754's binary16 (MPI_REAL2, MPIX_C_FLOAT16, the parts of
-// MPI_COMPLEX4) and bfloat16 (MPIX_BFLOAT16). All arithmetic is that of float, to which they convert
-// by themselves; each result is rounded once, to the nearest, of two the even one. Compilers have
-// types for them from GCC 12 and 13 on only.
+// MPI_COMPLEX4) and bfloat16 (MPIX_BFLOAT16). All arithmetic is that of float, to which they
+// convert by themselves. Each result is rounded once: to the nearest number, to the even one where
+// two are as near. Compilers have types for them from GCC 12 and 13 on only.
 //
 //   sign  exponent  fraction
 //     1       5        10      Half: up to 65504

@@ -1,5 +1,5 @@
-/* Datatypes of Fortran's kinds that a host's mpi.h lacks before MPICH 5.0 are types of the standard ABI: their sizes, names,
- * messages and reductions. */
+/* Datatypes of Fortran's kinds that a host's mpi.h lacks before MPICH 5.0 are types of the standard
+ * ABI: their sizes, names, messages and reductions. */
 #include <mpi.h>
 #include <stdint.h>
 #include <string.h>

@@ -101,8 +101,8 @@ bool is_of_host_4(MPI_Datatype type, MPI_Op op) {
   return type == MPI_CHARACTER || (is_logical(op) && of_fortran);
 }
 
-/// False for types whose operations the host lacks (version 4 ends the process on numbers of 2 bytes),
-/// or has with another precision: half_test.cc and the tests below have results for these.
+/// False for types whose operations the host lacks (version 4 ends the process on numbers of 2
+/// bytes), or has with another precision: half_test.cc and the tests below have results for these.
 bool host_computes(MPI_Datatype type) {
   const MPI_Datatype others[] = {MPI_REAL16,   MPI_COMPLEX32,  MPI_REAL2,
                                  MPI_COMPLEX4, MPIX_C_FLOAT16, MPIX_BFLOAT16};
