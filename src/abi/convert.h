@@ -330,8 +330,12 @@ inline void store_peer(const MPI_Status& mpich, StandardStatus* standard) {
                 offsetof(StandardStatus, tag) == sizeof(int));
   uint64_t both;
   std::memcpy(&both, &mpich.MPI_SOURCE, sizeof both);
+  constexpr auto kAny = std::bit_cast<uint64_t>(std::array<int, 2>{MPI_ANY_SOURCE, MPI_ANY_TAG});
   if (__builtin_expect(!(both & 0x8000000080000000), 1)) {
     std::memcpy(&standard->source, &both, sizeof both);
+  } else if (both == kAny) {  // a send, or an empty status
+    standard->source = family_rank_to_standard(MPI_ANY_SOURCE);
+    standard->tag = family_tag_to_standard(MPI_ANY_TAG);
   } else if (mpich.MPI_SOURCE != kUntouched) {
     standard->source = rank_to_standard(mpich.MPI_SOURCE);
     standard->tag = tag_to_standard(mpich.MPI_TAG);
