@@ -69,6 +69,7 @@ struct Proclet {
   void* locale = nullptr;         ///< what uselocale() set, or nullptr
   void* fake_stack = nullptr;     ///< AddressSanitizer's handle
   void* pending = nullptr;        ///< owned by src/privatize: what to do when the proclet ends
+  void* poller = nullptr;         ///< owned by src/pt2pt: what a rank keeps that polls in vain
   uint32_t stack_id = 0;          ///< valgrind's handle
   /// How many functions of the user MPI is calling on this stack (UserCallback).
   uint32_t callbacks = 0;

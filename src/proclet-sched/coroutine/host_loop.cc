@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/relax_cpu.h"
 #include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/poller.h"
 #include "proclet-sched/coroutine/timers.h"
 
 namespace fgmpi::sched {
@@ -84,6 +86,54 @@ bool trim_when_due(int64_t now) {
 /// Each round polls: with sockets that takes a microsecond.
 constexpr uint64_t kRoundsPerClock = 4;
 
+// Ranks that poll in vain (poller.h).
+/// A busy process wakes one of them in so long (ns): the turn of one takes about an eighth of it.
+constexpr int64_t kBusyPerPoller = 1'024;
+/// A process in which only they run sleeps between their turns. It polls for a part of each sleep.
+constexpr int64_t kFirstSleep = 50'000, kLongestSleep = 1'000'000, kPolledPart = 4;
+/// Ranks whose turns take longer than this (ns) on average compute between their polls.
+constexpr int64_t kLongestPoll = 2'000;
+
+/// Called when the transports have been polled while others are ready.
+void wake_some_pollers() {
+  const int64_t now = now_ns(), passed = now - g_scheduler.polled_at;
+  g_scheduler.polled_at = now;
+  Poller::wake(static_cast<uint32_t>(
+      std::clamp<int64_t>(passed / kBusyPerPoller, 1, std::numeric_limits<int32_t>::max())));
+}
+
+/// Called when nothing is ready: runs the one that has rested longest. Returns true when it has
+/// polled in vain once more, and nothing else has happened.
+bool run_one_poller() {
+  const uint32_t resting = Poller::resting();
+  if (Poller::wake(1) == 0) return false;
+  const uint64_t switches = switch_count();
+  ++g_scheduler.poller_runs;
+  run_from_host(pick());
+  return !anything_ready() && switch_count() - switches == 1 && Poller::resting() == resting;
+}
+
+/// Does something happen in the program, though only ranks run that poll in vain? Begins to look at
+/// it anew if so.
+bool pollers_compute(int64_t now) {
+  const bool compute = now - g_scheduler.idle_since > kLongestPoll * g_scheduler.poller_runs;
+  g_scheduler.poller_runs = 0;
+  if (compute) g_scheduler.idle_since = now;
+  return compute;
+}
+
+/// How long the process polls before it sleeps, ns.
+int64_t spin_time() {
+  return std::max(g_scheduler.hooks.spin_ns, g_scheduler.poller_sleep / kPolledPart);
+}
+
+void note_activity() {
+  g_scheduler.idle_since = -1;
+  g_scheduler.idle_reported = false;
+  g_scheduler.poller_sleep = 0;
+  g_scheduler.poller_runs = 0;
+}
+
 /// Called when nothing is ready and a poll has found nothing. Returns true when the job
 /// is deadlocked.
 bool idle() {
@@ -103,8 +153,11 @@ bool idle() {
     }
     time.last_time = now;
     time.last_round = g_scheduler.idle_rounds;
-    if (yields_turn || now - g_scheduler.idle_since >= g_scheduler.hooks.spin_ns) {
-      if (g_scheduler.timers.empty() && (threads_have_moved() || !g_scheduler.idle_reported)) {
+    if (yields_turn || now - g_scheduler.idle_since >= spin_time()) {
+      const bool polls = Poller::resting() > 0;
+      if (polls && pollers_compute(now)) return false;
+      if (!polls && g_scheduler.timers.empty() &&
+          (threads_have_moved() || !g_scheduler.idle_reported)) {
         g_scheduler.idle_reported = true;
         if (g_scheduler.hooks.all_parked && g_scheduler.hooks.all_parked()) return true;
         if (anything_ready()) return false;
@@ -112,6 +165,11 @@ bool idle() {
       int64_t timeout = until_next_timer(now);
       if (trim_when_due(now)) {
         const int64_t pause = std::max(g_scheduler.trim_due - now, kTrimAfter);
+        timeout = timeout < 0 ? pause : std::min(timeout, pause);
+      }
+      if (polls) {
+        const int64_t pause = std::clamp(2 * g_scheduler.poller_sleep, kFirstSleep, kLongestSleep);
+        g_scheduler.poller_sleep = pause;
         timeout = timeout < 0 ? pause : std::min(timeout, pause);
       }
       sleep_in_kernel(timeout);
@@ -154,17 +212,26 @@ bool host_loop() {
     g_scheduler.poll_due = false;
     bool progressed = due && make_progress();
     if (due) wake_sleepers();
+    if (due && Poller::resting() > 0) {
+      if (anything_ready()) {
+        wake_some_pollers();
+      } else if (!progressed) {
+        if (run_one_poller())
+          deadlocked = idle();
+        else
+          note_activity();
+        continue;
+      }
+    }
     if (Proclet* p = pick()) {
-      g_scheduler.idle_since = -1;
-      g_scheduler.idle_reported = false;
+      note_activity();
       if (due && ++g_scheduler.polls >= kTrimPolls) {
         g_scheduler.polls = 0;
         trim_when_due(now_ns());
       }
       run_from_host(p);
     } else if (progressed) {
-      g_scheduler.idle_since = -1;
-      g_scheduler.idle_reported = false;
+      note_activity();
     } else {
       deadlocked = idle();
     }

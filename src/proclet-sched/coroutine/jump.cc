@@ -6,15 +6,20 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/counters.h"
 #include "proclet-sched/coroutine/call_count.h"
 #include "proclet-sched/coroutine/identity.h"
+#include "proclet-sched/coroutine/poller.h"
 
 namespace fgmpi::sched {
 namespace {
 
 /// The transports are polled once in this many switches.
 constexpr uint32_t kPollEvery = 64;
+/// While ranks rest that poll in vain, they are polled at least so often (ns), unless a rank computes
+/// for longer.
+constexpr int64_t kLongestPause = 50'000;
 
 [[noreturn, gnu::cold]] void stack_overflowed(Proclet* p) {
   char who[kMostIdentityWords];
@@ -55,6 +60,10 @@ constexpr uint32_t kPollEvery = 64;
       g_scheduler.hook_at == HookAt::kEachSwitch || g_hot.watched[0] != g_hot.watched[1];
   if (g_scheduler.switch_hook && due) g_scheduler.switch_hook(from, to);
   if (threads_enabled()) record_switch(to);
+  if (Poller::resting() == 0)
+    update_extras();
+  else if (now_ns() - g_scheduler.polled_at > kLongestPause)
+    poll_at_next_switch();
 }
 
 void update_extras() {

@@ -81,6 +81,11 @@ struct Scheduler {
   uint64_t idle_rounds = 0;
   bool idle_reported = false;
 
+  // While ranks rest that poll in vain (poller.h).
+  int64_t polled_at = 0;     ///< when some were woken last
+  uint32_t poller_runs = 0;  ///< since idle_since
+  int64_t poller_sleep = 0;  ///< the last sleep, ns; 0: none since something happened
+
   /// How long the process has been idle. The clock is read once in a few rounds. The time from the
   /// last reading to the end of an idle period is estimated by the number of rounds in it.
   struct IdleTime {
