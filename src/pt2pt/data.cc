@@ -146,7 +146,7 @@ void push_unexpected(Endpoint* at, UnexpectedMessage* u) {
     if (covers(prober->pattern, u->envelope)) {
       *link = prober->next;
       prober->found = true;
-      sched::ready(prober->proclet);
+      prober->waiter->count_down();
     } else {
       link = &prober->next;
     }

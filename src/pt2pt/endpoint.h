@@ -15,12 +15,12 @@
 
 namespace fgmpi::pt2pt {
 
-/// A proclet parked in MPI_Probe.
+/// A proclet parked in MPI_Probe, or a rank that calls MPI_Iprobe in vain (polls.h).
 struct Prober {
   Prober* next;
   Envelope pattern;
-  sched::Proclet* proclet;
-  bool found;
+  sched::Waiter* waiter;
+  bool found;         ///< it is in no list any more
   Status error = {};  ///< why nothing can be found any more (lost.h)
 };
 

@@ -93,8 +93,9 @@ void examine(Endpoint* at, uint32_t local) {
       continue;
     }
     *link = prober->next;
+    prober->found = true;
     prober->error = std::move(status);
-    sched::ready(prober->proclet);
+    prober->waiter->count_down();
   }
 }
 

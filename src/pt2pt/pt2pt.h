@@ -31,6 +31,7 @@
 #include "base/status.h"
 #include "ch4-av-rankmap/av.h"
 #include "datatype/datatype.h"
+#include "proclet-sched/coroutine/poller.h"
 #include "proclet-sched/sched.h"
 #include "transport/transport.h"
 
@@ -63,11 +64,7 @@ struct Outcome {
   Status error;  ///< e.g. MPI_ERR_TRUNCATE
 };
 
-/// A parked proclet that waits for `missing` more completions.
-struct Waiter {
-  sched::Proclet* proclet;
-  uint32_t missing;
-};
+using sched::Waiter;
 
 /// The proclet or process that something waits for, for the deadlock report.
 struct WaitFor {

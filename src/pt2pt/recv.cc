@@ -1,6 +1,7 @@
 // Receives and probes.
 
 #include "pt2pt/message_decider.h"
+#include "pt2pt/polls.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -83,12 +84,12 @@ UnexpectedMessage* find_unexpected(Endpoint* at, const Envelope& pattern) {
 
 /// Like find_unexpected(), but searches again after progress and after a yield: a program that
 /// calls MPI_Iprobe in a loop depends on both. May switch.
-UnexpectedMessage* find_with_progress(Endpoint* at, const Envelope& pattern) {
+UnexpectedMessage* find_with_progress(Endpoint* at, const Envelope& pattern, const char* call) {
   UnexpectedMessage* u = find_unexpected(at, pattern);
   if (u) return u;
   if (g_engine.processes() > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
   if (u) return u;
-  sched::yield();
+  let_others_run_after_probe(at, pattern, call);
   return find_unexpected(at, pattern);
 }
 
@@ -111,7 +112,8 @@ Status wait_for_unexpected(Endpoint* at, const Envelope& pattern, const char* ca
                            UnexpectedMessage** found) {
   while (!(*found = find_unexpected(at, pattern))) {
     ProbeSite site(call, &pattern);
-    Prober prober{at->probers, pattern, sched::current(), false};
+    Waiter waiter{sched::current(), 1};
+    Prober prober{at->probers, pattern, &waiter, false};
     at->probers = &prober;
     sched::park(&site);
     FGMPI_TRY(std::move(prober.error));
@@ -131,7 +133,7 @@ bool iprobe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* ou
   const Envelope pattern{ctx, source, tag};
   UnexpectedMessage* u;
   if (!seen_by_others(at, pattern, false, false, "MPI_Iprobe", &u))
-    u = find_with_progress(at, pattern);
+    u = find_with_progress(at, pattern, "MPI_Iprobe");
   if (!u) return false;
   report(u, outcome);
   return true;
@@ -152,7 +154,7 @@ bool improbe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, Outcome* o
   const Envelope pattern{ctx, source, tag};
   UnexpectedMessage* u;
   const bool decided = seen_by_others(at, pattern, true, false, "MPI_Improbe", &u);
-  if (!decided) u = find_with_progress(at, pattern);
+  if (!decided) u = find_with_progress(at, pattern, "MPI_Improbe");
   if (!u) return false;
   report(u, outcome);
   if (!decided) remove_unexpected(at, u);

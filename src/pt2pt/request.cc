@@ -5,6 +5,7 @@
 #include "base/slab.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/message_decider.h"
+#include "pt2pt/polls.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -27,7 +28,7 @@ void Request::set_complete() {
   complete_ = true;
   if (Waiter* w = waiter) {
     waiter = nullptr;
-    if (w->missing > 0 && --w->missing == 0) sched::ready(w->proclet);
+    w->count_down();
   } else if (__builtin_expect(freed, 0)) {
     drop_handle(this);
     delete this;
@@ -112,7 +113,7 @@ bool test(Request* request, const char* call) {
     request->progress();
     if (request->complete()) return true;
   }
-  yield_before_retry(call);
+  let_others_run_after_test(&request, 1, call);
   return request->complete();
 }
 
@@ -121,10 +122,12 @@ void free_request(Request* request) {
   const bool finished = request->complete() || !request->active;
   // A generalized request keeps its handle until the user declares it complete.
   if (finished || !(request->external || request->polled)) drop_handle(request);
-  if (finished)
+  if (finished) {
     delete request;
-  else
+  } else {
     request->freed = true;
+    request->waiter = nullptr;  // that of the rank's polls (polls.h)
+  }
 }
 
 namespace {

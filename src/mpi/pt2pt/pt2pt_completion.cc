@@ -12,6 +12,7 @@
 #include "mpi/pt2pt/pt2pt_calls.h"
 #include "mpi/tools/events.h"
 #include "pt2pt/lost.h"
+#include "pt2pt/polls.h"
 #include "survivors/survivors.h"
 
 using namespace fgmpi;
@@ -212,7 +213,7 @@ bool test_list(Requests& list, bool any, const char* call) {
     }
     bool enough = any ? one : every;
     if (enough || round == 1) return enough;
-    pt2pt::yield_before_retry(call);
+    pt2pt::let_others_run_after_test(list.data(), list.size(), call);
   }
 }
 
@@ -267,7 +268,7 @@ int complete_any(const char* call, int count, MPI_Request* requests, int* index,
   FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
   *index = MPI_UNDEFINED;
   if (list.none()) {
-    if (!kWaits) *flag = 1;
+    if (!kWaits) *flag = 1, sched::count_idle_call();
     set_empty_status(status);
     return MPI_SUCCESS;
   }
@@ -287,6 +288,7 @@ int complete_some(const char* call, int count, MPI_Request* requests, int* outco
   FGMPI_RETURN_IF(call, nullptr, check_pointer(outcount, "outcount"));
   FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
   if (list.none()) {
+    if (!kWaits) sched::count_idle_call();
     *outcount = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
@@ -355,6 +357,7 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   Request* r;
   FGMPI_RETURN_IF(kCall, nullptr, find_request(*request, -1, &r));
   if (!r) {
+    sched::count_idle_call();
     *flag = 1;
     set_empty_status(status);
     return MPI_SUCCESS;
@@ -382,6 +385,7 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
   FGMPI_RETURN_IF(kCall, nullptr, find_requests(count, requests, &list));
+  if (list.none()) sched::count_idle_call();
   *flag = test_all(list, kCall);
   return *flag ? finish_all(kCall, requests, list, statuses) : MPI_SUCCESS;
 }
