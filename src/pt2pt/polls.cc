@@ -2,7 +2,10 @@
 
 #include "pt2pt/polls.h"
 
+#include <algorithm>
+#include <iterator>
 #include <new>
+#include <vector>
 
 #include "proclet-sched/coroutine/poller.h"
 #include "pt2pt/message_decider.h"
@@ -11,9 +14,19 @@
 namespace fgmpi::pt2pt {
 namespace {
 
+/// Handles that were tested in vain.
+struct TestedList {
+  const MPI_Request* address = nullptr;
+  uint32_t row = 0;
+  std::vector<MPI_Request> handles;
+};
+
 struct PollingRank : sched::Poller {
   explicit PollingRank(sched::Proclet* rank) : Poller(rank) {}
   Prober prober{nullptr, {}, news(), true};
+  TestedList lists[4];      ///< of a loop that tests several
+  uint32_t next_list = 0;   ///< is forgotten next
+  bool only_polls = false;  ///< a request of the last list is completed by polls only
 };
 
 /// That of the calling rank; nullptr where it may not rest, or there is no memory for it.
@@ -41,10 +54,42 @@ bool attach_news(Request* const* requests, size_t count, Waiter* news) {
 
 void let_others_run_after_test(Request* const* requests, size_t count, const char* call) {
   PollingRank* self = g_message_decider ? nullptr : calling_poller();
-  if (!self || !attach_news(requests, count, self->news())) return yield_before_retry(call);
+  if (!self) return yield_before_retry(call);
+  self->only_polls = !attach_news(requests, count, self->news());
+  if (self->only_polls) return yield_before_retry(call);
   RequestsSite site(call, requests, count);
   site.deadlocks = false;
   self->let_others_run(&site);
+}
+
+bool in_vain_again(const MPI_Request* handles, int count, const char* call) {
+  if (g_message_decider || !sched::may_rest()) return false;
+  auto* self = static_cast<PollingRank*>(sched::current()->poller);
+  if (!self) return false;
+  const auto same = [&](const TestedList& list) {
+    return list.address == handles && self->goes_on_in(list.row) &&
+           std::equal(list.handles.begin(), list.handles.end(), handles, handles + count);
+  };
+  if (std::none_of(std::begin(self->lists), std::end(self->lists), same)) return false;
+  const sched::WaitSite site{call, nullptr, false};
+  return !self->let_others_run(&site);
+}
+
+void remember_tested(const MPI_Request* handles, int count) {
+  if (g_message_decider || !sched::may_rest()) return;
+  auto* self = static_cast<PollingRank*>(sched::current()->poller);
+  if (!self || self->only_polls) return;
+  TestedList* at = std::find_if(std::begin(self->lists), std::end(self->lists),
+                                [&](const TestedList& list) { return list.address == handles; });
+  if (at == std::end(self->lists)) at = &self->lists[self->next_list++ % std::size(self->lists)];
+  at->address = nullptr;
+  try {
+    at->handles.assign(handles, handles + count);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  at->address = handles;
+  at->row = self->row();
 }
 
 void let_others_run_after_probe(Endpoint* at, const Envelope& pattern, const char* call) {

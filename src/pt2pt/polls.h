@@ -14,6 +14,15 @@ namespace fgmpi::pt2pt {
 
 /// After a test in vain of these requests (or nullptr in their places). May switch.
 void let_others_run_after_test(Request* const* requests, size_t count, const char* call);
+/// A test of as many requests costs the time to compare their handles, where nothing has come since
+/// the rank last tested them in vain and it has only polled since then.
+inline constexpr int kFewTested = 16;
+/// Has the rank tested these handles in vain before, so that this test need not look at the
+/// requests? Lets others run if so. False also where something has come meanwhile: then the test
+/// must look. May switch.
+bool in_vain_again(const MPI_Request* handles, int count, const char* call);
+/// Called after a test in vain, for in_vain_again(). Without memory, nothing is remembered.
+void remember_tested(const MPI_Request* handles, int count);
 /// After a search in vain for an unexpected message. May switch.
 void let_others_run_after_probe(Endpoint* at, const Envelope& pattern, const char* call);
 

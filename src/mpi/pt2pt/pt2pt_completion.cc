@@ -258,13 +258,26 @@ bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   return true;
 }
 
+/// A test of many requests that need not be looked at again. May switch.
+bool many_in_vain_again(int count, const MPI_Request* requests, const char* call) {
+  return count >= pt2pt::kFewTested && requests && pt2pt::in_vain_again(requests, count, call);
+}
+void remember_many(int count, const MPI_Request* requests) {
+  if (count >= pt2pt::kFewTested) pt2pt::remember_tested(requests, count);
+}
+
 /// Implements MPI_Waitany and MPI_Testany; only the latter has a flag.
 template <bool kWaits>
 int complete_any(const char* call, int count, MPI_Request* requests, int* index, int* flag,
                  MPI_Status* status) {
-  Requests list(count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(index, "index"));
   if (!kWaits) FGMPI_RETURN_IF(call, nullptr, check_pointer(flag, "flag"));
+  if (!kWaits && many_in_vain_again(count, requests, call)) {
+    *index = MPI_UNDEFINED;
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  Requests list(count);
   FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
   *index = MPI_UNDEFINED;
   if (list.none()) {
@@ -274,7 +287,10 @@ int complete_any(const char* call, int count, MPI_Request* requests, int* index,
   }
   const bool found = find_complete<kWaits>(list, pt2pt::Wanted::kOne, call);
   if (!kWaits) *flag = found;
-  if (!found) return MPI_SUCCESS;
+  if (!found) {
+    remember_many(count, requests);
+    return MPI_SUCCESS;
+  }
   const size_t i = first_complete(list);
   *index = static_cast<int>(i);
   return collect_one(call, &requests[i], list[i], status);
@@ -284,8 +300,12 @@ int complete_any(const char* call, int count, MPI_Request* requests, int* index,
 template <bool kWaits>
 int complete_some(const char* call, int count, MPI_Request* requests, int* outcount, int* indices,
                   MPI_Status* statuses) {
-  Requests list(count);
   FGMPI_RETURN_IF(call, nullptr, check_pointer(outcount, "outcount"));
+  if (!kWaits && indices && many_in_vain_again(count, requests, call)) {
+    *outcount = 0;
+    return MPI_SUCCESS;
+  }
+  Requests list(count);
   FGMPI_RETURN_IF(call, nullptr, find_requests(count, requests, &list));
   if (list.none()) {
     if (!kWaits) sched::count_idle_call();
@@ -294,7 +314,10 @@ int complete_some(const char* call, int count, MPI_Request* requests, int* outco
   }
   FGMPI_RETURN_IF(call, nullptr, check_pointer(indices, "array_of_indices"));
   *outcount = 0;
-  if (!find_complete<kWaits>(list, pt2pt::Wanted::kSome, call)) return MPI_SUCCESS;
+  if (!find_complete<kWaits>(list, pt2pt::Wanted::kSome, call)) {
+    remember_many(count, requests);
+    return MPI_SUCCESS;
+  }
   return finish_some(call, requests, list, outcount, indices, statuses);
 }
 
@@ -382,12 +405,18 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   FGMPI_TAKE_TURN("MPI_Testall", PMPI_Testall(count, requests, flag, statuses));
   sched::count_call();
   constexpr const char* kCall = "MPI_Testall";
-  Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
+  if (many_in_vain_again(count, requests, kCall)) {
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  Requests list(count);
   FGMPI_RETURN_IF(kCall, nullptr, find_requests(count, requests, &list));
   if (list.none()) sched::count_idle_call();
   *flag = test_all(list, kCall);
-  return *flag ? finish_all(kCall, requests, list, statuses) : MPI_SUCCESS;
+  if (*flag) return finish_all(kCall, requests, list, statuses);
+  remember_many(count, requests);
+  return MPI_SUCCESS;
 }
 
 FGMPI_EXPORT(MPI_Waitany);

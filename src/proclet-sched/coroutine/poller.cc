@@ -35,12 +35,13 @@ bool Poller::goes_on() const {
          detail::g_calls_left + 1 + (g_resting.idle_calls - idle_) == calls_left_;
 }
 
-void Poller::let_others_run(const WaitSite* site) {
+bool Poller::let_others_run(const WaitSite* site) {
   const bool news = news_.missing != kAwake, goes_on = this->goes_on();
   news_.missing = kAwake;
   if (in_turn_ && !goes_on && !news) before_rest_ = std::min(2 * before_rest_, kManyPolls);
   if (!goes_on) in_turn_ = false;
-  if (!goes_on || news) in_vain_ = 0;
+  if (!goes_on || news) in_vain_ = 0, ++row_;
+  const uint32_t row = row_;
   if (in_vain_ < before_rest_) {
     ++in_vain_;
     yield();
@@ -50,6 +51,7 @@ void Poller::let_others_run(const WaitSite* site) {
   switches_ = switch_count();
   calls_left_ = detail::g_calls_left;
   idle_ = g_resting.idle_calls;
+  return row_ != row || news_.missing != kAwake;
 }
 
 void Poller::rest(const WaitSite* site) {
@@ -66,6 +68,7 @@ void Poller::rest(const WaitSite* site) {
   if (in_turn_) return;
   news_.missing = kAwake;
   in_vain_ = 0;
+  ++row_;
   if (++woken_ % kWakesPerPoll == 0) before_rest_ = std::max(kFewPolls, before_rest_ - 1);
 }
 

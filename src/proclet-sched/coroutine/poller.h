@@ -43,7 +43,14 @@ class Poller {
   Waiter* news() { return &news_; }
   /// Called after a poll in vain; `site` names it. Lets others run; may rest. May switch. REQUIRES:
   /// called by the rank, for which may_rest() is true; the call has been counted (call_count.h).
-  void let_others_run(const WaitSite* site);
+  /// Returns whether something that the rank has polled for has come meanwhile.
+  bool let_others_run(const WaitSite* site);
+  /// A number for the polls in vain since something has come, or the rank has done something else.
+  uint32_t row() const { return row_; }
+  /// Would a poll by the caller belong to this row? REQUIRES: as let_others_run().
+  bool goes_on_in(uint32_t row) const {
+    return row == row_ && news_.missing == kAwake && goes_on();
+  }
   /// Wakes the ranks that have rested longest, at most this many; returns how many. Never switches.
   static uint32_t wake(uint32_t most);
   static uint32_t resting();
@@ -61,6 +68,7 @@ class Poller {
 
   Waiter news_;
   uint32_t in_vain_ = 0;                ///< polls in vain in a row
+  uint32_t row_ = 1;                    ///< counts the rows
   uint32_t before_rest_ = kFewPolls;    ///< polls in vain that do not rest
   uint32_t woken_ = 0;                  ///< by what it polled for, while it rested
   uint32_t calls_left_ = 0, idle_ = 0;  ///< of the turn, idle calls: when the last poll ended

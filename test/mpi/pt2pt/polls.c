@@ -164,6 +164,49 @@ static void poll_by_each_call(void) {
   OK(MPI_Request_free(&list[0]));
 }
 
+/* Lists of many requests, which are tested again and again while little of them comes. */
+static void poll_lists(void) {
+  enum { kMany = 20, kRounds = 3 };
+  int a[kMany], b[kMany], c[kMany], indices[kMany], outcount, flag, index;
+  MPI_Request some[kMany], all[kMany], any[kMany];
+  MPI_Status statuses[kMany];
+  for (int i = 0; i < kMany; i++) {
+    OK(MPI_Irecv(&a[i], 1, MPI_INT, g_left, 100 + i, g_comm, &some[i]));
+    OK(MPI_Recv_init(&b[i], 1, MPI_INT, g_left, 200 + i, g_comm, &all[i]));
+    OK(MPI_Irecv(&c[i], 1, MPI_INT, g_left, 300 + i, g_comm, &any[i]));
+  }
+  int left_some = kMany, left_any = kMany, rounds = 0;
+  OK(MPI_Startall(kMany, all));
+  for (int loops = 0; left_some > 0 || left_any > 0 || rounds < kRounds || loops < 16 * 5 * kMany;
+       loops++) {
+    if (loops % 16 == 0 && loops / 16 < 5 * kMany) {
+      const int n = loops / 16, tag = n < kMany       ? 100 + n
+                                      : n < 2 * kMany ? 300 + n % kMany
+                                                      : 200 + n % kMany;
+      OK(MPI_Send(&n, 1, MPI_INT, g_right, tag, g_comm));
+    }
+    if (left_some > 0) {
+      OK(MPI_Testsome(kMany, some, &outcount, indices, statuses));
+      CHECK(outcount != MPI_UNDEFINED);
+      for (int k = 0; k < outcount; k++)
+        CHECK(a[indices[k]] == indices[k] && some[indices[k]] == MPI_REQUEST_NULL);
+      left_some -= outcount;
+    }
+    OK(MPI_Testany(kMany, any, &index, &flag, &statuses[0]));
+    CHECK(left_any > 0 || (flag && index == MPI_UNDEFINED));
+    if (flag && index != MPI_UNDEFINED) {
+      CHECK(c[index] == kMany + index);
+      left_any--;
+    }
+    if (rounds == kRounds) continue;
+    OK(MPI_Testall(kMany, all, &flag, statuses));
+    if (!flag) continue;
+    for (int i = 0; i < kMany; i++) CHECK(b[i] == (2 + rounds) * kMany + i);
+    if (++rounds < kRounds) OK(MPI_Startall(kMany, all));
+  }
+  for (int i = 0; i < kMany; i++) OK(MPI_Request_free(&all[i]));
+}
+
 int main(int argc, char** argv) {
   OK(MPI_Init(&argc, &argv));
   OK(MPI_Comm_dup(MPI_COMM_WORLD, &g_comm));
@@ -181,6 +224,7 @@ int main(int argc, char** argv) {
   leave_by_clock();
   free_polled();
   poll_by_each_call();
+  poll_lists();
   poll_for_many(20);
   OK(MPI_Comm_free(&g_comm));
   return finish();
