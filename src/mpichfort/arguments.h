@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "fgmpi_standard.h"
 #include "fortran/descriptor.h"
 #include "host/exported_fortran.h"
 
@@ -39,6 +40,7 @@ extern void* MPIR_F_MPI_BOTTOM;
 extern void* MPIR_F_MPI_IN_PLACE;
 extern int* MPIR_F_MPI_UNWEIGHTED;
 extern int* MPIR_F_MPI_WEIGHTS_EMPTY;
+extern void* MPIR_F_MPI_BUFFER_AUTOMATIC;
 extern int* MPI_F_ERRCODES_IGNORE;
 extern char* MPI_F_ARGV_NULL;
 extern char* MPI_F_ARGVS_NULL;
@@ -47,6 +49,7 @@ extern char* MPI_F_ARGVS_NULL;
 #define FGMPI_F08_CONSTANT(name) __mpi_f08_link_constants_MOD_mpi_##name
 extern int FGMPI_F08_CONSTANT(unweighted)[1];
 extern int FGMPI_F08_CONSTANT(weights_empty)[1];
+extern int FGMPI_F08_CONSTANT(buffer_automatic)[1];
 extern int FGMPI_F08_CONSTANT(errcodes_ignore)[1];
 extern char FGMPI_F08_CONSTANT(argv_null)[1];
 extern char FGMPI_F08_CONSTANT(argvs_null)[1];
@@ -60,6 +63,12 @@ inline void* buffer_or_bottom(const void* buffer) {
   if (__builtin_expect(buffer == MPIR_F_MPI_BOTTOM || buffer == &MPIR_F08_MPI_BOTTOM, 0))
     return MPI_BOTTOM;
   return const_cast<void*>(buffer);
+}
+/// Memory, not a message: MPI_Buffer_attach and its like have a constant of their own.
+inline void* memory_or_constant(const void* memory) {
+  if (memory == MPIR_F_MPI_BUFFER_AUTOMATIC || memory == FGMPI_F08_CONSTANT(buffer_automatic))
+    return MPI_BUFFER_AUTOMATIC;
+  return buffer_or_bottom(memory);
 }
 inline void* buffer_or_in_place(const void* buffer) {
   if (__builtin_expect(buffer == MPIR_F_MPI_IN_PLACE || buffer == &MPIR_F08_MPI_IN_PLACE, 0))

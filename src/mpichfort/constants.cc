@@ -16,11 +16,13 @@ FGMPI_DATA int mpipriv2_[MPI_F_STATUS_SIZE + 1] = {};  // MPI_STATUSES_IGNORE, M
 FGMPI_DATA char mpiprivc_[2] = {};                     // MPI_ARGVS_NULL, MPI_ARGV_NULL
 FGMPI_DATA int mpifcmb5_[1] = {};                      // MPI_UNWEIGHTED
 FGMPI_DATA int mpifcmb9_[1] = {};                      // MPI_WEIGHTS_EMPTY
+FGMPI_DATA int mpifcmba_[1] = {};                      // MPI_BUFFER_AUTOMATIC
 
 FGMPI_DATA void* MPIR_F_MPI_BOTTOM = &mpipriv1_[0];
 FGMPI_DATA void* MPIR_F_MPI_IN_PLACE = &mpipriv1_[1];
 FGMPI_DATA int* MPIR_F_MPI_UNWEIGHTED = mpifcmb5_;
 FGMPI_DATA int* MPIR_F_MPI_WEIGHTS_EMPTY = mpifcmb9_;
+FGMPI_DATA void* MPIR_F_MPI_BUFFER_AUTOMATIC = mpifcmba_;
 FGMPI_DATA int* MPI_F_ERRCODES_IGNORE = &mpipriv2_[MPI_F_STATUS_SIZE];
 FGMPI_DATA char* MPI_F_ARGVS_NULL = &mpiprivc_[0];
 FGMPI_DATA char* MPI_F_ARGV_NULL = &mpiprivc_[1];
@@ -50,6 +52,7 @@ FGMPI_DATA void mpirinitc_(void* bottom, void* in_place, int* unweighted, int* w
 
 FGMPI_DATA int FGMPI_F08_CONSTANT(unweighted)[1] = {};
 FGMPI_DATA int FGMPI_F08_CONSTANT(weights_empty)[1] = {};
+FGMPI_DATA int FGMPI_F08_CONSTANT(buffer_automatic)[1] = {};
 FGMPI_DATA int FGMPI_F08_CONSTANT(errcodes_ignore)[1] = {};
 FGMPI_DATA char FGMPI_F08_CONSTANT(argv_null)[1] = {};
 FGMPI_DATA char FGMPI_F08_CONSTANT(argvs_null)[1] = {};

@@ -68,6 +68,7 @@ FGMPI_NAME(f_buffer_detach_c, mpi_buffer_detach_c_f08_);
 FGMPI_NAME(f_buffer_detach_c, mpi_buffer_detach_f08_large_);
 FGMPI_NAME(pf_buffer_detach_c, pmpi_buffer_detach_c_f08_);
 FGMPI_NAME(pf_buffer_detach_c, pmpir_buffer_detach_f08_large_);
+FGMPI_NAME(pf_buffer_detach_c, pmpir_buffer_detach_c_f08_);
 
 // A procedure that does nothing keeps the compiler from moving accesses to the buffer.
 FGMPI_PROCEDURE void f_f_sync_reg(void*) {}
@@ -95,7 +96,7 @@ FGMPI_NAME(f_sizeof_f08cfi, mpi_sizeof_f08cfi_);
 FGMPI_NAME(f_sizeof_f08cfi, pmpi_sizeof_f08cfi_);
 FGMPI_NAME(f_sizeof_f08cfi, mpi_sizeof_fcfi_);
 
-// MPI_Sizeof of MPICH's modules, a procedure for each type. Those of mpi_f08 get descriptors.
+// MPI_Sizeof of MPICH's modules, a procedure for each type; the names with sizes are those of 4.2. Those of mpi_f08 get descriptors.
 #define FGMPI_F08_SIZEOF(type) FGMPI_NAME(f_sizeof, __mpi_f08_types_MOD_mpi_sizeof_##type)
 FGMPI_F08_SIZEOF(character);
 FGMPI_F08_SIZEOF(logical);
@@ -121,14 +122,21 @@ static inline void set_size(int* size, int* ierror) {
   FGMPI_NAME(f_sizeof_##type, __mpi_sizeofs_MOD_mpi_sizeof_##type);     \
   FGMPI_NAME(f_sizeof_##type, __mpi_sizeofs_MOD_mpi_sizeof_##type##v)
 FGMPI_SIZEOF(ch, 1);
+FGMPI_SIZEOF(ch1, 1);
 FGMPI_SIZEOF(cx, 8);
+FGMPI_SIZEOF(cx16, 16);
+FGMPI_SIZEOF(cx8, 8);
 FGMPI_SIZEOF(d, 8);
 FGMPI_SIZEOF(i, 4);
 FGMPI_SIZEOF(i1, 1);
 FGMPI_SIZEOF(i2, 2);
+FGMPI_SIZEOF(i4, 4);
 FGMPI_SIZEOF(i8, 8);
 FGMPI_SIZEOF(l, 4);
+FGMPI_SIZEOF(l4, 4);
 FGMPI_SIZEOF(r, 4);
+FGMPI_SIZEOF(r4, 4);
+FGMPI_SIZEOF(r8, 8);
 
 // Statuses of mpif.h and mpi_f08 have one layout.
 FGMPI_PROCEDURE void f_status_f2f08(const MPI_Fint* from, MPI_F08_status* to, int* ierror) {
@@ -143,7 +151,9 @@ FGMPI_NAME(f_status_f2f08, mpi_status_f2f08_);
 FGMPI_NAME(f_status_f2f08, mpi_status_f2f08_f08_);
 FGMPI_NAME(f_status_f2f08, pmpi_status_f2f08_f08_);
 FGMPI_NAME(f_status_f2f08, __mpi_f08_types_MOD_mpi_status_f2f08);
+FGMPI_NAME(f_status_f2f08, __mpi_f08_types_MOD_pmpi_status_f2f08);
 FGMPI_NAME(f_status_f082f, mpi_status_f082f_);
 FGMPI_NAME(f_status_f082f, mpi_status_f082f_f08_);
 FGMPI_NAME(f_status_f082f, pmpi_status_f082f_f08_);
 FGMPI_NAME(f_status_f082f, __mpi_f08_types_MOD_mpi_status_f082f);
+FGMPI_NAME(f_status_f082f, __mpi_f08_types_MOD_pmpi_status_f082f);

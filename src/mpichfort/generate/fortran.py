@@ -22,8 +22,9 @@ NOT_F08 = ("Address Attr_delete Attr_get Attr_put Errhandler_create Errhandler_g
 # In these, addresses are default integers.
 PLAIN_ADDRESSES = "Address Type_extent Type_hindexed Type_hvector Type_lb Type_struct Type_ub".split()
 # Extensions of MPICH that its Fortran library has.
-EXTENSIONS = """X_Comm_revoke X_Comm_shrink X_Comm_failure_ack X_Comm_failure_get_acked X_Comm_agree X_Delete_error_class
-    X_Delete_error_code X_Delete_error_string""".split()
+EXTENSIONS = """X_Comm_revoke X_Comm_shrink X_Comm_failure_ack X_Comm_failure_get_acked X_Comm_agree X_Comm_get_failed
+    X_Comm_ack_failed X_Comm_is_revoked X_Comm_iagree X_Comm_ishrink X_Delete_error_class X_Delete_error_code
+    X_Delete_error_string""".split()
 # Calls that C has alone.
 ABSENT = "Status_c2f Status_c2f08 Status_f082c Status_f2c Status_f082f Status_f2f08 File_f2c File_c2f File_fromint File_toint".split()
 FUNCTIONS = {"Wtime": "double", "Wtick": "double", "Aint_add": "aint", "Aint_diff": "aint"}
@@ -60,7 +61,7 @@ def parameters(call):
 def is_logical(call, p):
     if p.kind.name in ("logical", "out_logical"):  # the program's own value, which C gets by its address
         return True
-    return p.name in LOGICALS and p.kind.type in ("int", "int*") and not call.name.startswith("X_")
+    return p.name in LOGICALS and p.kind.type in ("int", "int*") and call.name not in ("X_Comm_agree", "X_Comm_iagree")
 
 
 def ctype(call, p):

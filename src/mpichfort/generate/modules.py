@@ -126,6 +126,7 @@ COMMONS = """\
        INTEGER MPI_STATUSES_IGNORE(MPI_STATUS_SIZE,1)
        INTEGER MPI_ERRCODES_IGNORE(1)
        INTEGER MPI_UNWEIGHTED(1), MPI_WEIGHTS_EMPTY(1)
+       INTEGER MPI_BUFFER_AUTOMATIC
        CHARACTER*1 MPI_ARGVS_NULL(1,1)
        CHARACTER*1 MPI_ARGV_NULL(1)
        COMMON /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE
@@ -133,8 +134,9 @@ COMMONS = """\
        COMMON /MPIPRIVC/ MPI_ARGVS_NULL, MPI_ARGV_NULL
        COMMON /MPIFCMB5/ MPI_UNWEIGHTED
        COMMON /MPIFCMB9/ MPI_WEIGHTS_EMPTY
+       COMMON /MPIFCMBA/ MPI_BUFFER_AUTOMATIC
        SAVE /MPIPRIV1/, /MPIPRIV2/, /MPIPRIVC/
-       SAVE /MPIFCMB5/, /MPIFCMB9/
+       SAVE /MPIFCMB5/, /MPIFCMB9/, /MPIFCMBA/
        LOGICAL MPI_SUBARRAYS_SUPPORTED
        PARAMETER (MPI_SUBARRAYS_SUPPORTED=.FALSE.)
        LOGICAL MPI_ASYNC_PROTECTS_NONBLOCKING
@@ -351,6 +353,8 @@ module mpi_f08_link_constants
   integer(c_int), bind(C, name="__mpi_f08_link_constants_MOD_mpi_errcodes_ignore"), target :: MPI_ERRCODES_IGNORE(1)
   integer(c_int), bind(C, name="__mpi_f08_link_constants_MOD_mpi_unweighted"), target :: MPI_UNWEIGHTED(1)
   integer(c_int), bind(C, name="__mpi_f08_link_constants_MOD_mpi_weights_empty"), target :: MPI_WEIGHTS_EMPTY(1)
+  integer(c_int), bind(C, name="__mpi_f08_link_constants_MOD_mpi_buffer_automatic"), asynchronous, target :: &
+    MPI_BUFFER_AUTOMATIC
   character(kind=c_char, len=1), bind(C, name="__mpi_f08_link_constants_MOD_mpi_argv_null"), target :: MPI_ARGV_NULL(1)
   character(kind=c_char, len=1), bind(C, name="__mpi_f08_link_constants_MOD_mpi_argvs_null"), target :: MPI_ARGVS_NULL(1, 1)
 end module mpi_f08_link_constants

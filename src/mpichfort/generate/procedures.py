@@ -53,7 +53,8 @@ class Argument:
         plain = base_name(call) in fortran.PLAIN_ADDRESSES
         if kind.name in BUFFERS:
             self.declaration = f"void* {name}"
-            self.value = f"buffer_or_{'in_place' if 'in_place' in p.sentinels else 'bottom'}({name})"
+            constant = "buffer_or_in_place" if "in_place" in p.sentinels else "buffer_or_bottom"
+            self.value = f"{'memory_or_constant' if kind.name == 'memory' else constant}({name})"
         elif c == "MPI_File":
             self.declaration, self.value = f"const MPI_Fint* {name}", f"MPI_File_f2c(*{name})"
         elif c == "MPI_File*":

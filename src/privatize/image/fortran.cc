@@ -35,9 +35,10 @@ void add_cells_of_common_blocks() {
   if (!needed || !note) return;
   note();
   *needed = 0;
-  for (const char* name : {"MPIR_F_MPI_BOTTOM", "MPIR_F_MPI_IN_PLACE", "MPIR_F_MPI_UNWEIGHTED",
-                           "MPIR_F_MPI_WEIGHTS_EMPTY", "MPI_F_ARGVS_NULL", "MPI_F_ARGV_NULL",
-                           "MPI_F_ERRCODES_IGNORE", "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"})
+  for (const char* name :
+       {"MPIR_F_MPI_BOTTOM", "MPIR_F_MPI_IN_PLACE", "MPIR_F_MPI_UNWEIGHTED",
+        "MPIR_F_MPI_WEIGHTS_EMPTY", "MPIR_F_MPI_BUFFER_AUTOMATIC", "MPI_F_ARGVS_NULL",
+        "MPI_F_ARGV_NULL", "MPI_F_ERRCODES_IGNORE", "MPI_F_STATUS_IGNORE", "MPI_F_STATUSES_IGNORE"})
     if (void* cell = dlsym(RTLD_DEFAULT, name)) add_swapped_pointer(cell);
 }
 

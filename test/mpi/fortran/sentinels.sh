@@ -1,5 +1,6 @@
 # MPI's special constants in Fortran (MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE, MPI_UNWEIGHTED, ...), in each call that
-# takes them, from mpif.h, mpi and mpi_f08, at one and at several ranks a process. sentinels.py writes the programs.
+# takes them, from mpif.h, mpi and mpi_f08, at one and at several ranks a process. sentinels.py writes the programs,
+# and automatic_buffer.py those for MPI_BUFFER_AUTOMATIC.
 set -u
 bin=$1 programs=$2
 source=$(cd "$(dirname "$0")" && pwd)
@@ -28,6 +29,11 @@ for binding in mpif mpi mpi_f08 mpi_f08_large; do
   FGMPI_SCHED=random:7 run $binding 7x2
 done
 FGMPI_PRIVATIZE=off run mpi_f08 1x3
+for binding in mpif mpi mpi_f08; do
+  python3 "$source/automatic_buffer.py" $binding >automatic_$binding.f90 || fail "automatic_buffer.py $binding"
+  "$bin/mpifort" $flags automatic_$binding.f90 -o automatic_$binding >out 2>&1 || fail "mpifort, automatic_$binding"
+  run automatic_$binding 1x1 4x1 2x2
+done
 
 # By the host's wrapper, without -fPIC: the constants of mpi_f08 are in the program then, too. mpif.h declares no procedures, and
 # Debian's wrapper of MPICH 5.0 does not let gfortran accept calls with other arguments than before.

@@ -39,14 +39,24 @@ NOT_FORTRAN = (
     r"__mpi_\w+_MOD___(copy|def_init|vtab)_\w+",  # what gfortran makes for values of CLASS(*)
     # What only the host's own procedures call.
     r"__mpi_c_interface_\w+", r"__mpi_f08_types_MOD_mpi_\w+_(c2f|f2c)", r"__mpi_f08_types_MOD_mpi_status_\w+_assign_\w+",
+    r"__mpi_f08_types_MOD_p?mpi_status_(c2f08|f082c)",
+    r"__mpi_(constants|f08_types)_MOD_(mpix_)?stream\w*",  # handles of MPICH's streams
     r"(p?mpix|P?MPIX|p?mpir?|pmpixr)_(gpu|GPU|query|QUERY)_(query|QUERY|\w+)_(support|SUPPORT)\w*",  # extensions for GPUs
 )
 
 
-def check_fortran(theirs, ours, known):
-    """Compares the Fortran libraries. `known`: names of this library."""
-    wanted = {name for name in theirs if not any(re.fullmatch(pattern, name) for pattern in NOT_FORTRAN)}
-    check(len(wanted) > 4000, f"the host's Fortran library: only {len(wanted)} symbols")
+def base_of(procedure):
+    """The C function, in small letters, that a procedure of Fortran stands for."""
+    match = re.fullmatch(r"p?mpi(x?)r?_(\w+?)(_c)?(_f08)?(ts)?_*", procedure.lower())
+    return f"mpi{match[1]}_{match[2]}" if match else procedure
+
+
+def check_fortran(theirs, ours, known, pending):
+    """Compares the Fortran libraries. `known`: names of this library. `pending`: functions that nobody answers."""
+    absent = {base_of(name) for name in pending}
+    wanted = {name for name in theirs if not any(re.fullmatch(pattern, name) for pattern in NOT_FORTRAN)
+              and base_of(name) not in absent}
+    check(len(wanted) > 3500, f"the host's Fortran library: only {len(wanted)} symbols")
     for name in sorted(wanted - ours.keys() - known.keys()):
         check(False, f"{name} of the host's Fortran library is not exported by ours")
     for name in sorted(wanted & ours.keys()):
@@ -101,7 +111,7 @@ def main():
         check(name in later, f"{name} is pending: nobody answers it")
     for name in sorted(later - set(pending)):
         check(False, f"{name} is in later.txt, but not pending")
-    procedures = check_fortran(symbols(host_fortran), symbols(our_fortran), ours)
+    procedures = check_fortran(symbols(host_fortran), symbols(our_fortran), ours, pending)
     print(f"{len(host)} symbols of the host, {len(table)} functions, {len(pending)} of them pending; {procedures} symbols of Fortran")
     if failures:
         print("\n".join(failures))
