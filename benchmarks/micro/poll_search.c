@@ -1,10 +1,12 @@
-/* Breadth-first search by active messages, in the style of Graph500's reference code: every rank owns a part of the vertices;
- * visits of others' vertices travel in messages of many, which the owner handles while it polls. Nobody waits: receives are
- * tested by MPI_Testany, sends by MPI_Test, and a level is over for a rank when it has polled a last message from each other
- * one and all that these messages announce.
+/* Breadth-first search by active messages, in the style of Graph500's reference code: every rank
+ * owns a part of the vertices; visits of others' vertices travel in messages of many, which the
+ * owner handles while it polls. Nobody waits: receives are tested by MPI_Testany, sends by MPI_Test,
+ * and a level is over for a rank when it has polled a last message from each other one and all that
+ * these messages announce.
  *   poll_search [SCALE [SEARCHES [wait]]]   2^SCALE vertices (12), searches (4)
- * `wait`: the same messages, but a rank waits by MPI_Waitany where the other form polls: what they cost by themselves.
- * Prints the time, the processor time of the busiest process, messages, and polls with how many of them were in vain. */
+ * `wait`: the same messages, but a rank waits by MPI_Waitany where the other form polls: what they
+ * cost by themselves. Prints the time, the processor time of the busiest process, messages, and
+ * polls with how many of them were in vain. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -84,7 +86,8 @@ static void visit(uint32_t vertex, uint32_t parent) {
   g_next[g_count_next++] = i;
 }
 
-/* A message with an odd number of words is the last one of its sender's level, and has the number of visits. */
+/* A message with an odd number of words is the last one of its sender's level, and has the number
+ * of visits. */
 static void handle(int i, const MPI_Status* status) {
   int bytes;
   MPI_Get_count(status, MPI_BYTE, &bytes);

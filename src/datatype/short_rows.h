@@ -7,8 +7,8 @@
 // A message of four doubles that lie apart takes a few dozens of instructions more than four that
 // lie side by side; the recursion of copy.cc takes three hundred. A listed row says which code
 // copies its length, and that code goes on to the code of the next row, so that a row costs five to
-// eight instructions: a loop that chose for each row would take twenty. A type keeps 24 bytes for this,
-// and 8 more for each listed row and for the end.
+// eight instructions: a loop that chose for each row would take twenty. A type keeps 24 bytes for
+// this, and 8 more for each listed row and for the end.
 //
 // Thread rule: one thread; nothing here switches, allocates (but make_short_rows()) or fails.
 #pragma once

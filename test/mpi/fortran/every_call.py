@@ -177,7 +177,7 @@ def c_function(call):
     shown = [p.name for p in fortran.parameters(call)]
     for p in call.parameters:
         if p.name in cases and p.name in shown:
-            lines += [f'  check({condition}, "{p.name}");' for condition in cases[p.name].check]
+            lines += [f'  check(!!({condition}), "{p.name}");' for condition in cases[p.name].check]
             lines += [f"  {answer}" for answer in cases[p.name].answer]
     return [*lines, f"  return {ERROR};", "}"]
 

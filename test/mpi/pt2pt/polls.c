@@ -1,5 +1,6 @@
-/* Loops that poll: what they poll for comes from everywhere, for one thing or for many, and some end for another reason: the
- * program counts its polls, looks at the clock, or sees what another rank has put into its memory. */
+/* Loops that poll: what they poll for comes from everywhere, for one thing or for many, and some end
+ * for another reason: the program counts its polls, looks at the clock, or sees what another rank
+ * has put into its memory. */
 #include <stdlib.h>
 
 #include "mpitest.h"
@@ -19,7 +20,8 @@ static void pass_token(int rounds) {
   }
 }
 
-/* Every loop tests each of its requests by a call of its own, a null request and a barrier, and probes. */
+/* Every loop tests each of its requests by a call of its own, a null request and a barrier, and
+ * probes. */
 static void poll_for_many(int count) {
   enum { kTimes = 3, kProbed = 5 };
   MPI_Request* requests = malloc((size_t)count * sizeof *requests);
