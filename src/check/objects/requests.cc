@@ -264,6 +264,18 @@ void record_freed_handles(CheckedCall* call) {
   }
 }
 
+/// MPI_Request_free is about to free the request of a send for which MPI_Cancel was called. A send
+/// to another process may be cancelled later, when nobody can ask any more: its message is taken
+/// for cancelled, because nothing was to receive it.
+void withdraw_if_cancelled(const RequestOperation& op, MPI_Request request) {
+  int complete = 0, cancelled = 0;
+  MPI_Status status;
+  g_next.MPI_Request_get_status(request, &complete, &status);
+  if (complete) g_next.MPI_Test_cancelled(&status, &cancelled);
+  if (cancelled || (!complete && !is_local(op.receiver_world)))
+    withdraw_message(op.comm, op.receiver_world, op.message_id);
+}
+
 }  // namespace
 
 void record_released_requests(CheckedCall* call) {
@@ -323,6 +335,9 @@ void check_requests_before(CheckedCall* call) {
     if (call->info().role == CallRole::kStart && !op.active) start_message(call, &op);
     if (op.rare && op.partitioned) check_partitioned_before(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
+    if (op.cancelled && op.sends && op.active &&
+        call->info().parameters[call->info().at.given].life == Life::kFreed)
+      withdraw_if_cancelled(op, list[i]);
     if (call->had_threads() && call->info().role == CallRole::kCompletion)
       remove_pending_request(call, found);
   }
