@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "datatype/basic_type.h"
+#include "host/handle_bits.h"
+
 namespace fgmpi::rma {
 namespace {
 
@@ -24,6 +27,25 @@ bool same_epoch(const AccessRecord& program, const AccessRecord& other) {
   return other.kind == EpochKind::kStart && program.exposed;
 }
 
+/// True where the elements of two accumulates are of the same kind of values.
+bool same_values(const AccessRecord& a, const AccessRecord& b) {
+  const datatype::BasicType *first = datatype::basic_type(a.element),
+                            *second = datatype::basic_type(b.element);
+  if (!first || !second) return a.element == b.element;
+  return first->kind == second->kind &&
+         host::builtin_size(a.element) == host::builtin_size(b.element);
+}
+
+/// True for elements of two accumulates that have only a part of their bytes in common. `low`: an
+/// element of the second. REQUIRES: same_values().
+bool overlap_in_part(const AccessRecord& first, const AccessRecord& second, uint64_t low) {
+  if (first.use < MemoryUse::kAccumulate || second.use < MemoryUse::kAccumulate) return false;
+  const datatype::BasicType* type = datatype::basic_type(first.element);
+  // A pair with a gap has two runs.
+  return type && type->kind != datatype::BasicKind::kPair &&
+         (first.low - low) % host::builtin_size(first.element) != 0;
+}
+
 /// True for two accesses to the same bytes that conflict, the second begun before the first was
 /// complete for all.
 bool conflict(const AccessRecord& a, const AccessRecord& b) {
@@ -32,6 +54,8 @@ bool conflict(const AccessRecord& a, const AccessRecord& b) {
   if (b.kind >= EpochKind::kProgram) return same_epoch(b, a);
   const bool atomics = a.use >= MemoryUse::kAccumulate && b.use >= MemoryUse::kAccumulate;
   if (!atomics) return true;
+  // They are atomic, and ordered where they have one origin, for elements of one type.
+  if (!same_values(a, b)) return true;
   // Accesses of one origin are ordered, and a compare-and-swap may meet any other access.
   if (a.origin == b.origin || a.use == MemoryUse::kSwap || b.use == MemoryUse::kSwap) return false;
   if (a.element != b.element) return true;
@@ -80,12 +104,13 @@ void AccessTable::compare(const AccessRecord& pattern, const AddressRuns& runs, 
   for (uint32_t i = 0; i < used_ && found->size() < most; ++i) {
     AccessRecord& old = records_[i];
     if (old.member != pattern.member || is_over(old, pattern)) continue;
-    const bool looks = sees && old.kind == EpochKind::kPassive, meets = conflict(old, pattern);
-    if (!looks && !meets) continue;
+    const bool looks = sees && old.kind == EpochKind::kPassive, meets = conflict(old, pattern),
+               updates = !only_reads(old) || !only_reads(pattern);
+    if (!looks && !updates) continue;
     for (const auto& [low, high] : runs) {
       if (old.low >= high || low >= old.high) continue;
       if (looks) old.seen = true;
-      if (!meets) break;
+      if (!meets && !overlap_in_part(old, pattern, low)) continue;
       found->push_back({old, pattern});
       found->back().second.low = low;
       found->back().second.high = high;

@@ -75,6 +75,25 @@ TEST(AccessTable, FindsWhatAListFinds) {
   }
 }
 
+TEST(AccessTable, AccumulatesOfOneOriginHaveTheSameElements) {
+  const Table table = new_table();
+  AccessRecord whole = access(MemoryUse::kAccumulate, 1, 16, 32);
+  whole.element = MPI_INT;
+  EXPECT_EQ(enter(table.get(), whole), 0u);
+  AccessRecord other = access(MemoryUse::kAccumulate, 1, 20, 28);
+  other.element = MPI_INT;
+  EXPECT_EQ(enter(table.get(), other), 0u);
+  other.low = 18;
+  EXPECT_EQ(enter(table.get(), other), 1u) << "halves of elements";
+  const Table fresh = new_table();
+  EXPECT_EQ(enter(fresh.get(), whole), 0u);
+  other.low = 20;
+  other.element = MPI_FLOAT;
+  EXPECT_EQ(enter(fresh.get(), other), 1u) << "another kind of values";
+  other.element = MPI_INT32_T;
+  EXPECT_EQ(enter(fresh.get(), other), 1u) << "the same as MPI_INT, but not as the float";
+}
+
 TEST(AccessTable, LoopsNeedOneRecord) {
   const Table table = new_table();
   for (uint32_t i = 0; i < 2 * AccessTable::kMost; ++i) {
