@@ -304,7 +304,30 @@ bool goes_nowhere(const CheckedCall& call, const Parameter& p) {
   return nowhere(sends ? &Positions::dest : &Positions::source);
 }
 
+/// A buffer of MPI_Fetch_and_op or MPI_Compare_and_swap, which have no counts.
+void add_element(CheckedCall* call, const Parameter& p, int64_t word) {
+  const int type = call->find("datatype");
+  Region r;
+  r.base = reinterpret_cast<const char*>(word);
+  r.writes = p.what != ParameterUse::kRead;
+  r.type = static_cast<MPI_Datatype>(call->at(type));
+  r.count = 1;
+  const TypeLayout* l = layout_of(r.type);
+  if (!l || l->size == 0) return;
+  set_reach(&r, *l);
+  call->lists().regions.push_back(std::move(r));
+}
+
+/// Is it the origin of an operation that only reads the target, so that it is not accessed?
+bool is_unused_origin(const CheckedCall& call, const Parameter& p) {
+  return call.has(&Positions::target) && p.what == ParameterUse::kRead &&
+         call.has(&Positions::op) && call.value(&Positions::op) == MPI_NO_OP;
+}
+
 void add_region(CheckedCall* call, const Parameter& p, int64_t word, OwnComm* own) {
+  if (call->has(&Positions::target) && (is_unused_origin(*call, p) || goes_nowhere(*call, p)))
+    return;
+  if (call->has(&Positions::target) && p.length < 0) return add_element(call, p, word);
   const Parameter* second = p.second < 0 ? nullptr : &call->info().parameters[p.second];
   if (p.length < 0 || !second || second->object != Object::kDatatype) return;
   Region r;
@@ -442,9 +465,12 @@ void check_own_buffers(CheckedCall* call) {
   collect_buffers(call);
   if (!call->has_lists()) return;
   Regions& all = call->lists().regions;
+  // The second buffer of a compare-and-swap, which it compares with, may be that of the result.
+  const bool compares = call->record().id == kCall_MPI_Compare_and_swap;
   for (size_t i = 0; i < all.size(); ++i)
     for (size_t k = 0; k < i; ++k)
-      if ((all[i].writes || all[k].writes) && overlap(all[i], all[k]))
+      if (!(compares && (i == 1 || k == 1)) && (all[i].writes || all[k].writes) &&
+          overlap(all[i], all[k]))
         report(FindingKind::kArguments, "two buffers of a call overlap",
                "what a call writes overlaps nothing else that it is given; MPI_IN_PLACE where the "
                "call takes it",
