@@ -57,6 +57,7 @@ RememberedCall* remember(Rank* rank, Calls id, const void* place, const int64_t*
   if (RememberedCall* same = rank->find_remembered(hash, id, place, words, info.count)) return same;
   SharedCall& r = rank->remembered_at(hash)[rank->next_way++ % kRememberedWays];
   if (r) {
+    if (r->info().at.target >= 0) write_rank_given(rank, *r);
     r->rank = nullptr;
     r->known_in = 0;
   }

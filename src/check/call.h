@@ -321,6 +321,8 @@ void check_results_apart(CheckedCall* call);
 /// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
 /// spool. After the job, ranks that look computed are reported in a note.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
+/// The same for the targets that calls gave in a window that is about to be forgotten.
+void write_targets_given(Rank* rank, MPI_Win window);
 void write_rank_given(Rank* rank, const CallRecord& call);
 /// Is this error class one that a wrong argument causes?
 bool is_of_argument(int error_class);
@@ -432,6 +434,8 @@ void follow_conflicts();
 void record_unknown_order(CheckedCall* call);
 /// A call with a window has returned.
 void record_epochs_after(CheckedCall* call);
+/// The window that a call uses; MPI_WIN_NULL: none.
+MPI_Win window_of(const CallRecord& call);
 /// A call begins: passes to the library the loads and stores that the program has made in exposed
 /// memory since the last call.
 void compare_exposed_accesses(CheckedCall* call);
@@ -447,6 +451,14 @@ bool is_of_epochs(int error_class);
 void add_epochs(const Rank* rank, const CallRecord& call,
                 std::vector<findings::Participant>* calls);
 void report_epochs_left(Rank* rank);
+
+// epochs.cc ---------------------------------------------------------------------------------------
+/// Before MPI_Win_fence and MPI_Win_free: have the operations since the last fence been completed,
+/// and do the assertions hold?
+void check_epochs_before(CheckedCall* call);
+/// An operation of one-sided communication, or MPI_Win_fence, has returned.
+void record_operation(const CheckedCall& call, Epochs* epochs);
+void record_fence(const CheckedCall& call, Epochs* epochs);
 
 // files.cc ----------------------------------------------------------------------------------------
 /// Registers for the offsets at which accesses by shared file pointers begin. Called when the

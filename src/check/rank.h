@@ -358,8 +358,14 @@ struct OneSided {
 /// The calls that have begun the current epochs of a window, and the operations begun
 /// in these epochs.
 struct Epochs {
+  int rank = -1;        ///< the rank in the window; -1: unknown
+  uintptr_t stack = 0;  ///< an address on the stack, below the frame that made the window
   std::optional<CallRecord> started, posted, all_locked;
-  bool fenced = false;                   ///< inside an epoch of fences
+  bool fenced = false;  ///< inside an epoch of fences
+  /// The last fence, if it may have begun an epoch, and the first operations since: those that the
+  /// next fence completes, and those in epochs of locks.
+  std::optional<CallRecord> fence, fence_operation, lock_operation;
+  bool requested = false;                ///< operations with requests may be incomplete
   std::map<int64_t, CallRecord> locked;  ///< by target
   std::vector<OneSided> operations;      ///< only where loads and stores are checked
 };

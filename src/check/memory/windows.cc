@@ -9,6 +9,18 @@
 #include "check/memory/accesses.h"
 
 namespace fgmpi::check {
+
+MPI_Win window_of(const CallRecord& call) {
+  const CallInfo& info = call.info();
+  for (int i = 0; i < info.count; ++i) {
+    const Parameter& p = info.parameters[i];
+    if (p.object != Object::kWin || p.life == Life::kCreated) continue;
+    return p.pointer ? *reinterpret_cast<const MPI_Win*>(call.words[i])
+                     : static_cast<MPI_Win>(call.words[i]);
+  }
+  return MPI_WIN_NULL;
+}
+
 namespace {
 
 /// Accesses in epochs of fences or MPI_Win_post are being passed to the library outside of a call.
@@ -108,17 +120,6 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
       std::move(calls));
 }
 
-MPI_Win window_of(const CallRecord& call) {
-  const CallInfo& info = call.info();
-  for (int i = 0; i < info.count; ++i) {
-    const Parameter& p = info.parameters[i];
-    if (p.object != Object::kWin || p.life == Life::kCreated) continue;
-    return p.pointer ? *reinterpret_cast<const MPI_Win*>(call.words[i])
-                     : static_cast<MPI_Win>(call.words[i]);
-  }
-  return MPI_WIN_NULL;
-}
-
 /// Adds the memory of other members of a shared window: the ranges in front of the rank's own and
 /// behind it. Gaps between segments are included; nobody accesses them.
 void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
@@ -158,6 +159,17 @@ void add_window(Rank* rank, MPI_Win window) {
   if (bytes > 0) rank->windows.push_back({low, low + bytes, window, true, false, false, false});
   if (*static_cast<const int*>(flavor) == MPI_WIN_FLAVOR_SHARED)
     add_segments(rank, window, low, low + bytes);
+}
+
+void record_window_made(const CheckedCall* call, MPI_Win window) {
+  Rank* rank = call->rank();
+  Epochs& epochs = rank->epochs[window];
+  epochs.stack = reinterpret_cast<uintptr_t>(call);
+  MPI_Group group = MPI_GROUP_NULL;
+  g_next.MPI_Win_get_group(window, &group);
+  g_next.MPI_Group_rank(group, &epochs.rank);
+  g_next.MPI_Group_free(&group);
+  if (g_process.wants(FindingKind::kWindows)) add_window(rank, window);
 }
 
 void remove_window(Rank* rank, MPI_Win window) {
@@ -218,6 +230,7 @@ Regions regions_of(const CheckedCall& call) {
 void begin_one_sided(CheckedCall* call, Epochs* epochs) {
   const CallInfo& info = call->info();
   Rank* rank = call->rank();
+  epochs->requested |= info.at.target >= 0 && info.starts == Starts::kNonblocking;
   if (!rank->owned || info.at.target < 0 || info.starts != Starts::kBlocking) return;
   const int64_t target = call->value(&Positions::target);
   if (target == MPI_PROC_NULL || epochs->operations.size() >= kMostOperations) return;
@@ -253,8 +266,35 @@ void end_one_sided(Rank* rank, Epochs* epochs, int64_t target = -1) {
   });
 }
 
+/// A flush, or the end of an epoch of locks, completes the operations with requests, too: their
+/// buffers are the program's again, though MPI_Wait has not completed the requests.
+void end_requested(Rank* rank, MPI_Win window, Epochs* epochs, int64_t target = -1) {
+  if (!epochs->requested) return;
+  epochs->requested = false;
+  rank->requests.for_each([&](MPI_Request handle, RequestOperation& operation) {
+    const CallRecord& call = *operation.call;
+    if (call.info().at.target < 0 || window_of(call) != window || operation.released) return;
+    if (target < 0 || call.at(call.info().at.target) == target)
+      end_regions(rank, handle, &operation);
+    else
+      epochs->requested = true;
+  });
+}
+
+/// The operations in epochs of locks to a target, or to all (-1), are complete at their origin.
+void end_passive(Rank* rank, MPI_Win window, Epochs* epochs, int64_t target = -1) {
+  end_one_sided(rank, epochs, target);
+  end_requested(rank, window, epochs, target);
+}
+
+void end_target(const CheckedCall* call, MPI_Win window, Epochs* epochs) {
+  if (const int64_t target = call->at(call->find("rank")); target != MPI_PROC_NULL)
+    end_passive(call->rank(), window, epochs, target);
+}
+
 template <class Visit>
 void for_each_call(const Epochs& epochs, Visit visit) {
+  if (epochs.fence && epochs.fence_operation) visit(*epochs.fence, "MPI_Win_fence");
   if (epochs.started) visit(*epochs.started, "MPI_Win_complete");
   if (epochs.posted) visit(*epochs.posted, "MPI_Win_wait");
   if (epochs.all_locked) visit(*epochs.all_locked, "MPI_Win_unlock_all");
@@ -342,14 +382,15 @@ void record_epochs_after(CheckedCall* call) {
     const int at = call->find("win");
     const auto freed = static_cast<MPI_Win>(call->old[at]);
     end_one_sided(call->rank(), &call->rank()->epochs[freed]);
+    write_targets_given(call->rank(), freed);
     call->rank()->epochs.erase(freed);
     remove_window(call->rank(), freed);
     return;
   }
   const CallInfo& info = call->info();
-  for (int i = 0; i < info.count && g_process.wants(FindingKind::kWindows); ++i)
+  for (int i = 0; i < info.count; ++i)
     if (info.parameters[i].object == Object::kWin && info.parameters[i].life == Life::kCreated)
-      add_window(call->rank(), *reinterpret_cast<const MPI_Win*>(record.words[i]));
+      record_window_made(call, *reinterpret_cast<const MPI_Win*>(record.words[i]));
   const MPI_Win window = window_of(record);
   if (window == MPI_WIN_NULL) return;
   Epochs& epochs = call->rank()->epochs[window];
@@ -360,7 +401,7 @@ void record_epochs_after(CheckedCall* call) {
       break;
     case kCall_MPI_Win_fence:
       end_one_sided(call->rank(), &epochs);
-      epochs.fenced = !(call->at(call->find("assert")) & MPI_MODE_NOSUCCEED);
+      record_fence(*call, &epochs);
       set_epoch(call->rank(), window, epochs.fenced, false);
       break;
     case kCall_MPI_Win_attach:
@@ -392,24 +433,25 @@ void record_epochs_after(CheckedCall* call) {
       break;
     case kCall_MPI_Win_flush:
     case kCall_MPI_Win_flush_local:
-      end_one_sided(call->rank(), &epochs, call->at(call->find("rank")));
+      end_target(call, window, &epochs);
       break;
     case kCall_MPI_Win_flush_all:
     case kCall_MPI_Win_flush_local_all:
-      end_one_sided(call->rank(), &epochs);
+      end_passive(call->rank(), window, &epochs);
       break;
     case kCall_MPI_Win_unlock:
-      end_one_sided(call->rank(), &epochs, call->at(call->find("rank")));
+      end_target(call, window, &epochs);
       epochs.locked.erase(call->at(call->find("rank")));
       break;
     case kCall_MPI_Win_lock_all:
       epochs.all_locked = record;
       break;
     case kCall_MPI_Win_unlock_all:
-      end_one_sided(call->rank(), &epochs);
+      end_passive(call->rank(), window, &epochs);
       epochs.all_locked.reset();
       break;
     default:
+      record_operation(*call, &epochs);
       begin_one_sided(call, &epochs);
       break;
   }

@@ -40,15 +40,12 @@ std::vector<Finding> NullRanks::find(const NamedCalls& calls) const {
     f.kind = FindingKind::kArguments;
     f.note = true;
     f.sentence = "a rank of -1, which is MPI_PROC_NULL, looks computed";
-    f.allowed =
-        "harmless only if nothing is to be sent or received there; MPI_PROC_NULL by its name says "
-        "so";
+    f.allowed = "harmless only if no data is to be moved there; MPI_PROC_NULL by its name says so";
     f.calls.push_back(call->second.front());
     if (named != calls.end()) {
       f.calls.push_back(named->second.front());
-      f.calls.back().role =
-          "gives its rank in the communicator " +
-          format(sum < 0 ? "minus %lld" : "plus %lld", static_cast<long long>(std::abs(sum)));
+      f.calls.back().role = "gives its own rank " + format(sum < 0 ? "minus %lld" : "plus %lld",
+                                                           static_cast<long long>(std::abs(sum)));
     }
     found.push_back(std::move(f));
   }

@@ -363,7 +363,7 @@ std::vector<std::string> computed(const std::vector<std::string>& given) {
 }
 
 TEST(NullRanks, LookComputedWhereAllGiveTheSameSum) {
-  const std::string text = "0 1 gives its rank in the communicator minus 1 ";
+  const std::string text = "0 1 gives its own rank minus 1 ";
   EXPECT_EQ(computed({"5 0 -1 1", "5 1 0 2", "5 2 1 3"}), std::vector{text});
   EXPECT_EQ(computed({"5 1 0 2", "5 0 -1 1"}), std::vector{text}) << "in any order";
   EXPECT_TRUE(computed({"5 0 -1 1"}).empty()) << "of one rank nothing is known";
