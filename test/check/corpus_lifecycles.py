@@ -255,8 +255,29 @@ def null_ranks(case):
           "  if (rank + 1 < size) MPI_Recv(b, 1, MPI_INT, rank + 1, 5, w, IGNORE);\n  MPI_Wait(&q, IGNORE);")
 
 
+def targets(case):
+    """As null_ranks(), for targets of one-sided operations."""
+    for name, call in {"Put": "MPI_Put(a, 1, MPI_INT, {t}, 0, 1, MPI_INT, x);", "Get": "MPI_Get(b, 1, MPI_INT, {t}, 0, 1, MPI_INT, x);",
+                       "Accumulate": "MPI_Accumulate(a, 1, MPI_INT, {t}, 0, 1, MPI_INT, MPI_SUM, x);"}.items():
+        for known in (False, True):  # the correct twin gives MPI_PROC_NULL by its name elsewhere, or makes no call at rank 0
+            right = call.format(t="(rank + 1 < size ? rank + 1 : MPI_PROC_NULL)")
+            body = ("  MPI_Win x;\n  MPI_Win_create(d, 8, 4, MPI_INFO_NULL, w, &x);\n  MPI_Win_fence(0, x);\n"
+                    + (f"  GOOD {right}\n  GOOD MPI_Win_fence(0, x);\n" if known else "  if (wrong || rank)\n") + f"  {call.format(t='rank - 1')} /* HERE */\n  MPI_Win_fence(0, x);\n  MPI_Win_free(&x);")
+            case("arguments", f"{name}: a target of -1 that is computed{', by its name elsewhere' if known else ''}", body, "lifecycles")
+
+
+def cancelled(case):
+    """Requests of sends that are freed: only a send that was cancelled needs no receive."""
+    for destination in ("rank", "next", "before"):
+        for count in (0, 4, 256):
+            case("messages", f"Issend of {count} to {destination}, freed and not cancelled",
+                 f"  MPI_Request q;\n  MPI_Issend(d, {count}, MPI_INT, {destination}, 9, w, &q); /* HERE */\n  GOOD MPI_Cancel(&q);\n  MPI_Request_free(&q);", "lifecycles")
+
+
 def lifecycles(case):
     null_ranks(case)
+    targets(case)
+    cancelled(case)
     partitioned(case)
     refused(case)
     neighbourhoods(case)

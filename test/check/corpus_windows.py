@@ -31,6 +31,18 @@ static MPI_Group group_of(int n, const int* ranks) {
   MPI_Group_free(&all);
   return some;
 }
+static __attribute__((noinline)) void make_on_stack(void) {
+  int own[8];
+  MPI_Win_create(own, sizeof own, 4, MPI_INFO_NULL, w, &x);
+}
+static __attribute__((noinline)) void shallow(void) {
+  int own[8];
+  MPI_Win y;
+  MPI_Win_create(own, sizeof own, 4, MPI_INFO_NULL, w, &y);
+  MPI_Win_fence(0, y);
+  MPI_Win_fence(0, x);
+  MPI_Win_free(&y);
+}
 static void unmake(void) { MPI_Win_free(&x); }
 """
 
@@ -190,7 +202,89 @@ def epochs(case):
         wrong(f"{name} to a rank that is not in the group of start", f"{only}  MPI_Win_post(g, 0, x);\n  MPI_Win_start(g, 0, x);\n  {call}{HERE}\n  MPI_Win_complete(x);\n  MPI_Win_wait(x);\n  }}")
 
 
+def requests(case):
+    """The buffers of operations with requests are the program's when a flush or the end of the epoch has completed them."""
+    ends = {"flush": "MPI_Win_flush(0, x);", "flush_local": "MPI_Win_flush_local(0, x);", "flush_all": "MPI_Win_flush_all(x);",
+            "flush_local_all": "MPI_Win_flush_local_all(x);", "unlock_all": "MPI_Win_unlock_all(x);\n  MPI_Win_lock_all(0, x);"}
+    for number, (end, call) in enumerate(ends.items()):
+        for name in REQUESTS:
+            memory = "c" if name == "Rget" else "b"
+            body = ("  MPI_Win_lock_all(0, x);\n  if (rank == 1) {\n  " + REQUESTS[name].format(i=8, t="0") + HERE + f"\n  GOOD {{ {call} }}\n"
+                    f"  MPI_Sendrecv(d, 4, MPI_INT, rank, 5, {memory}, 4, MPI_INT, rank, 5, w, IGNORE);{HERE}\n  BAD {{ {call} }}\n  MPI_Wait(&q, IGNORE);\n  }}\n"
+                    "  MPI_Win_unlock_all(x);\n")
+            case("buffers", f"{name}: its buffer is received into before {end}", DECLARED + f"  make(MPI_WIN_FLAVOR_{FLAVORS[number % 4]});\n" + body
+                 + "  MPI_Type_free(&v);\n  unmake();", "windows")
+    for name in REQUESTS:  # the flush of another target completes nothing
+        memory = "c" if name == "Rget" else "b"
+        body = ("  MPI_Win_lock_all(0, x);\n  if (rank == 1) {\n  " + REQUESTS[name].format(i=8, t="0") + HERE + "\n  MPI_Win_flush(wrong ? 1 : 0, x);\n"
+                f"  MPI_Sendrecv(d, 4, MPI_INT, rank, 5, {memory}, 4, MPI_INT, rank, 5, w, IGNORE);{HERE}\n  MPI_Wait(&q, IGNORE);\n  }}\n  MPI_Win_unlock_all(x);\n")
+        case("buffers", f"{name}: its buffer is received into after a flush of another target", DECLARED + "  make(MPI_WIN_FLAVOR_ALLOCATE);\n" + body
+             + "  MPI_Type_free(&v);\n  unmake();", "windows")
+
+
+    reads = {"Fetch_and_op": "MPI_Fetch_and_op({m}, d, MPI_INT, 0, at(0, 64), MPI_SUM, x);", "Compare_and_swap": "MPI_Compare_and_swap({m}, b + 64, d, MPI_INT, 0, at(0, 64), x);",
+             "Compare_and_swap, compared": "MPI_Compare_and_swap(b + 64, {m}, d, MPI_INT, 0, at(0, 64), x);",
+             "Fetch_and_op, result": "MPI_Fetch_and_op(b + 64, {m}, MPI_INT, 0, at(0, 64), MPI_SUM, x);"}
+    for number, (name, call) in enumerate(reads.items()):
+        for first in ("Rget", "Rget_accumulate"):
+            call_of = call.format(m="(wrong ? c + 3 : c + 4)")
+            body = f"  MPI_Win_lock_all(0, x);\n  if (rank == 1) {{\n  {REQUESTS[first].format(i=8, t='0')}{HERE}\n  {call_of}{HERE}\n  MPI_Wait(&q, IGNORE);\n  }}\n  MPI_Win_unlock_all(x);\n"
+            case("buffers", f"{first}, then {name} uses its buffer", DECLARED + f"  make(MPI_WIN_FLAVOR_{FLAVORS[number % 4]});\n" + body + "  MPI_Type_free(&v);\n  unmake();", "windows")
+
+
+def accumulates(case):
+    """Accumulates of one origin: their elements are the same, or they conflict."""
+    seconds = {"another type": "MPI_Accumulate(b, 4, MPI_FLOAT, 0, at(0, wrong ? 0 : 16), 4, MPI_FLOAT, MPI_SUM, x);",
+               "half of an element": "MPI_Accumulate(b, 4, MPI_INT, 0, at(0, 1) + (wrong ? 2 : 0), 4, MPI_INT, MPI_SUM, x);",
+               "longer elements": "MPI_Accumulate(d, 2, MPI_LONG, 0, at(0, wrong ? 2 : 16), 2, MPI_LONG, MPI_SUM, x);",
+               "an element of another type": "MPI_Fetch_and_op(b, d, wrong ? MPI_FLOAT : MPI_INT, 0, at(0, 1), MPI_SUM, x);",
+               "bytes": "MPI_Accumulate(b, 4, MPI_BYTE, 0, at(0, wrong ? 2 : 20), 4, MPI_BYTE, MPI_BOR, x);",
+               "an element of another length": "MPI_Compare_and_swap(b, b + 8, d, wrong ? MPI_SHORT : MPI_INT, 0, at(0, 2), x);"}
+    for number, (epoch, _) in enumerate(EPOCHS.items()):
+        for k, (name, second) in enumerate(seconds.items()):
+            ops = f"  if (rank == 1) {operation('Accumulate', 0)}\n  if (rank == 1) {{\n  {second}{HERE}\n  }}\n"
+            case("windows", f"Accumulate and {name} by one rank, {epoch}", body_of(FLAVORS[(number + k) % 4], epoch, ops))
+
+
+def dead_memory(case):
+    """Memory of a window in a frame of the stack that has ended."""
+    ends = {"fence": "MPI_Win_fence(0, x);", "free": "MPI_Win_free(&x);"}
+    for end, call in ends.items():
+        case("windows", f"memory on the stack of a function that has returned, {end}", f"  GOOD make(MPI_WIN_FLAVOR_CREATE);\n  BAD make_on_stack();\n  {call}{HERE}\n"
+             + ("  unmake();" if end == "fence" else ""))
+    case("windows", "memory on the stack of a function that calls others", "  int own[8];\n  BAD make_on_stack();\n  GOOD MPI_Win_create(own, 32, 4, MPI_INFO_NULL, w, &x);\n  GOOD shallow();\n"
+         "  MPI_Win_fence(0, x); /* HERE */\n  unmake();")
+
+
+def fences(case):
+    """What a program asserts of fences, and epochs of fences that nothing ends or that locks are in."""
+    count = 0
+
+    def wrong(name, body, end="  unmake();"):
+        nonlocal count
+        count += 1
+        case("windows", name, DECLARED + f"  make(MPI_WIN_FLAVOR_{FLAVORS[count % 4]});\n" + body + "\n  MPI_Type_free(&v);\n" + end)
+
+    for name, text in OPERATIONS.items():
+        call = text.format(i=8, t="0") + HERE
+        wrong(f"{name}, then a fence with MPI_MODE_NOPRECEDE", f"  MPI_Win_fence(0, x);\n  if (rank == 1) {{\n  {call}\n  }}\n  GOOD MPI_Win_fence(0, x);\n"
+              f"  MPI_Win_fence(MPI_MODE_NOPRECEDE, x);{HERE}\n  MPI_Win_fence(MPI_MODE_NOSUCCEED | MPI_MODE_NOPRECEDE, x);")
+        wrong(f"{name}, and the window is freed without a fence", f"  MPI_Win_fence(0, x);\n  if (rank == 1) {{\n  {call}\n  }}\n  GOOD MPI_Win_fence(0, x);", "  MPI_Win_free(&x);" + HERE)
+    every = {**OPERATIONS, **REQUESTS}
+    locks = {"lock": ("MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);", "MPI_Win_unlock(0, x);"), "lock_all": ("MPI_Win_lock_all(0, x);", "MPI_Win_unlock_all(x);")}
+    for lock, (begin, end) in locks.items():
+        for name, text in every.items():
+            call = text.format(i=8, t="0") + HERE
+            body = f"  if (rank == 1) {{\n  {begin}\n  {call}\n  MPI_Wait(&q, IGNORE);\n  {end}\n  }}\n"
+            wrong(f"{name} in {lock} between two fences", f"  MPI_Win_fence(0, x);{HERE}\n  GOOD MPI_Win_fence(MPI_MODE_NOSUCCEED, x);\n{body}"
+                  f"  GOOD MPI_Win_fence(MPI_MODE_NOPRECEDE, x);\n  MPI_Win_fence(0, x);" + HERE)
+
+
 def windows(case):
     conflicts(case)
     local_memory(case)
     epochs(case)
+    requests(case)
+    accumulates(case)
+    dead_memory(case)
+    fences(case)
