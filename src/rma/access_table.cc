@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/clock.h"
 #include "datatype/basic_type.h"
 #include "host/handle_bits.h"
 
@@ -15,6 +16,10 @@ bool only_reads(const AccessRecord& r) {
   return r.use == MemoryUse::kRead || (r.use == MemoryUse::kAccumulate && r.op == MPI_NO_OP);
 }
 
+bool is_atomic(const AccessRecord& r) {
+  return r.use == MemoryUse::kAccumulate || r.use == MemoryUse::kSwap;
+}
+
 /// True where a load or store of the target's program and an access of another kind are in one
 /// epoch. In epochs of locks the program may find in the memory that an update has arrived, and
 /// store then. What the program, and other ranks, read meanwhile is left open by the unified memory
@@ -22,7 +27,7 @@ bool only_reads(const AccessRecord& r) {
 bool same_epoch(const AccessRecord& program, const AccessRecord& other) {
   if (program.kind == EpochKind::kAtOnce)
     return other.kind == EpochKind::kPassive && !only_reads(program) && !only_reads(other) &&
-           !other.seen;
+           !other.seen && !other.done;
   if (other.kind == EpochKind::kFence) return other.phase == program.phase;
   return other.kind == EpochKind::kStart && program.exposed;
 }
@@ -39,21 +44,34 @@ bool same_values(const AccessRecord& a, const AccessRecord& b) {
 /// True for elements of two accumulates that have only a part of their bytes in common. `low`: an
 /// element of the second. REQUIRES: same_values().
 bool overlap_in_part(const AccessRecord& first, const AccessRecord& second, uint64_t low) {
-  if (first.use < MemoryUse::kAccumulate || second.use < MemoryUse::kAccumulate) return false;
+  if (!is_atomic(first) || !is_atomic(second) || first.done) return false;
   const datatype::BasicType* type = datatype::basic_type(first.element);
   // A pair with a gap has two runs.
   return type && type->kind != datatype::BasicKind::kPair &&
          (first.low - low) % host::builtin_size(first.element) != 0;
 }
 
+/// True for a call of the owner on its memory and an operation to it, of which one writes.
+bool meets_call(const AccessRecord& a, const AccessRecord& b) {
+  const AccessRecord &call = a.kind == EpochKind::kLocal ? a : b, &other = &call == &a ? b : a;
+  if (other.kind > EpochKind::kPassive || other.origin_of) return false;
+  if (other.kind == EpochKind::kFence) return call.phase == other.phase;
+  return other.kind == EpochKind::kStart || !call.seen;
+}
+
 /// True for two accesses to the same bytes that conflict, the second begun before the first was
 /// complete for all.
 bool conflict(const AccessRecord& a, const AccessRecord& b) {
   if (only_reads(a) && only_reads(b)) return false;
+  if (a.use == MemoryUse::kNoUpdates || b.use == MemoryUse::kNoUpdates)
+    return a.kind == b.kind && a.use != b.use &&
+           !only_reads(a.use == MemoryUse::kNoUpdates ? b : a);
+  if (a.kind == EpochKind::kLocal || b.kind == EpochKind::kLocal) return meets_call(a, b);
+  // The two are compared as origin memory of operations (check.h).
+  if (a.origin_of && b.origin_of && a.origin == b.origin) return false;
   if (a.kind >= EpochKind::kProgram) return same_epoch(a, b);
   if (b.kind >= EpochKind::kProgram) return same_epoch(b, a);
-  const bool atomics = a.use >= MemoryUse::kAccumulate && b.use >= MemoryUse::kAccumulate;
-  if (!atomics) return true;
+  if (!is_atomic(a) || !is_atomic(b)) return true;
   // They are atomic, and ordered where they have one origin, for elements of one type.
   if (!same_values(a, b)) return true;
   // Accesses of one origin are ordered, and a compare-and-swap may meet any other access.
@@ -64,8 +82,7 @@ bool conflict(const AccessRecord& a, const AccessRecord& b) {
 
 /// True where the access may read what an operation of an epoch of locks has changed.
 bool reads_memory(const AccessRecord& r) {
-  return r.use >= MemoryUse::kAccumulate ||
-         (r.kind == EpochKind::kAtOnce && r.use == MemoryUse::kRead);
+  return is_atomic(r) || (r.kind == EpochKind::kAtOnce && r.use == MemoryUse::kRead);
 }
 
 /// True for a record that a fence has ended, though its target has not returned from that fence.
@@ -78,17 +95,28 @@ bool is_over(const AccessRecord& record, const AccessRecord& now) {
 bool alike(const AccessRecord& a, const AccessRecord& b) {
   return a.place == b.place && a.origin == b.origin && a.member == b.member && a.phase == b.phase &&
          a.use == b.use && a.kind == b.kind && a.exposed == b.exposed && a.seen == b.seen &&
-         a.op == b.op && a.element == b.element && !std::strcmp(a.call, b.call);
+         a.op == b.op && a.element == b.element && a.origin_of == b.origin_of && !a.done &&
+         !b.done && !std::strcmp(a.call, b.call);
+}
+
+/// True where the second access is the first one made again.
+bool is_again(const AccessRecord& a, const AccessRecord& b) {
+  return a.low == b.low && a.high == b.high && a.place == b.place && a.origin == b.origin &&
+         a.member == b.member && a.use == b.use && a.kind == b.kind && a.op == b.op &&
+         a.element == b.element;
 }
 
 }  // namespace
 
 void AccessTable::enter(const AccessRecord& pattern, const AddressRuns& runs, bool keeps,
-                        bool keeps_conflicting, size_t most, std::vector<Conflict>* found) {
+                        bool keeps_conflicting, size_t most, std::vector<Conflict>* found,
+                        const OrderQuestion& order) {
   bool overflowed = false;
   {
     std::lock_guard<SpinLock> guard(lock_);
-    compare(pattern, runs, most, found);
+    if (pattern.kind <= EpochKind::kPassive && !only_reads(pattern))
+      __atomic_store_n(&updated_[pattern.member % kPlaces], now_ns(), __ATOMIC_RELEASE);
+    compare(pattern, runs, most, order, found);
     if (keeps && (found->empty() || keeps_conflicting)) overflowed = !add_runs(pattern, runs);
   }
   if (overflowed)
@@ -99,7 +127,7 @@ void AccessTable::enter(const AccessRecord& pattern, const AddressRuns& runs, bo
 }
 
 void AccessTable::compare(const AccessRecord& pattern, const AddressRuns& runs, size_t most,
-                          std::vector<Conflict>* found) {
+                          const OrderQuestion& order, std::vector<Conflict>* found) {
   const bool sees = reads_memory(pattern);
   for (uint32_t i = 0; i < used_ && found->size() < most; ++i) {
     AccessRecord& old = records_[i];
@@ -111,6 +139,7 @@ void AccessTable::compare(const AccessRecord& pattern, const AddressRuns& runs, 
       if (old.low >= high || low >= old.high) continue;
       if (looks) old.seen = true;
       if (!meets && !overlap_in_part(old, pattern, low)) continue;
+      if (old.done && order(old)) break;
       found->push_back({old, pattern});
       found->back().second.low = low;
       found->back().second.high = high;
@@ -122,6 +151,13 @@ void AccessTable::compare(const AccessRecord& pattern, const AddressRuns& runs, 
 bool AccessTable::add_runs(const AccessRecord& pattern, const AddressRuns& runs) {
   auto same = [&](const AccessRecord& old) { return alike(old, pattern); };
   for (const auto& [low, high] : runs) {
+    if (pattern.done) {
+      AccessRecord record = pattern;
+      record.low = low;
+      record.high = high;
+      add_done(record);
+      continue;
+    }
     if (widen(records_, records_ + used_, {low, high}, same)) continue;
     if (used_ == kMost) return std::exchange(overflowed_, 1) != 0;
     AccessRecord& record = records_[used_++];
@@ -130,6 +166,24 @@ bool AccessTable::add_runs(const AccessRecord& pattern, const AddressRuns& runs)
     record.high = high;
   }
   return true;
+}
+
+void AccessTable::add_done(const AccessRecord& record) {
+  AccessRecord *end = records_ + used_, *earliest = nullptr;
+  for (AccessRecord* old = records_; old != end; ++old) {
+    if (!old->done) continue;
+    if (is_again(*old, record)) {
+      *old = record;
+      return;
+    }
+    if (!earliest || old->done < earliest->done) earliest = old;
+  }
+  if (earliest && (done_ >= kMostDone || used_ == kMost)) {
+    *earliest = record;
+  } else if (used_ < kMost) {
+    records_[used_++] = record;
+    ++done_;
+  }
 }
 
 }  // namespace fgmpi::rma

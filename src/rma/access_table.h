@@ -22,8 +22,8 @@ namespace fgmpi::rma {
 /// target's program, reported at the target's next call. Such an access is compared with accesses
 /// of the target's fence epoch and, where its `exposed` is set, of its exposure epoch. kAtOnce: a
 /// load or store that is reported while it is made. Such an access is compared with operations
-/// under way in epochs of locks.
-enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram, kAtOnce };
+/// under way in epochs of locks. kLocal: a call of MPI by the owner on its own memory.
+enum class EpochKind : uint8_t { kFence, kStart, kPassive, kProgram, kAtOnce, kLocal };
 
 /// One run of bytes of one access, or of several accesses that are alike and touch.
 struct AccessRecord {
@@ -33,14 +33,24 @@ struct AccessRecord {
   uint32_t member;     ///< index of the target in its process
   MemoryUse use;
   EpochKind kind;
-  bool exposed;          ///< kProgram: between MPI_Win_post and MPI_Win_wait
-  bool seen;             ///< kPassive: a later access may have read what this one has changed
+  bool exposed;  ///< kProgram: between MPI_Win_post and MPI_Win_wait
+  /// kPassive: a later access may have read what this one has changed. kLocal: the bytes are
+  /// written later, when the call may know of more operations in epochs of locks.
+  bool seen;
   int32_t op;            ///< kAccumulate
   MPI_Datatype element;  ///< kAccumulate: the predefined type
   char call[24];
   uint64_t place;  ///< ConflictObserver::place() of the call
+  /// When the access was complete (now_ns()), if a tool may know later that it is ordered before
+  /// another; else 0. kPassive, kLocal.
+  int64_t done;
+  OrderStamp stamp;  ///< of that time
+  /// Memory of the caller itself, which an operation uses as its origin: the operation's target
+  /// plus 1; else 0.
+  int32_t origin_of;
+  int32_t pad;
 };
-static_assert(sizeof(AccessRecord) == 72);
+static_assert(sizeof(AccessRecord) == 136);
 
 /// Bytes from `low` up to `high`, as in an AccessRecord.
 struct AddressRun {
@@ -72,7 +82,14 @@ bool widen(Entry* first, Entry* end, const AddressRun& run, Alike&& alike) {
 struct Conflict {
   AccessRecord first, second;
 };
-static_assert(sizeof(Conflict) == 144);
+static_assert(sizeof(Conflict) == 272);
+
+/// Answers whether the running rank knows that a complete access comes before its own.
+struct OrderQuestion {
+  bool (*ordered)(const Win* win, const AccessRecord& earlier) = nullptr;
+  const Win* win = nullptr;
+  bool operator()(const AccessRecord& earlier) const { return !ordered || ordered(win, earlier); }
+};
 
 class AccessTable {
  public:
@@ -80,7 +97,21 @@ class AccessTable {
   /// conflicts to `found`. Adds the access to the table if `keeps`; one that conflicts only if
   /// `keeps_conflicting` too. Reports once, on standard error, that the table is full.
   void enter(const AccessRecord& pattern, const AddressRuns& runs, bool keeps,
-             bool keeps_conflicting, size_t most, std::vector<Conflict>* found);
+             bool keeps_conflicting, size_t most, std::vector<Conflict>* found,
+             const OrderQuestion& order = {});
+  /// The records for which f is true are complete. They stay in the table, so that later accesses
+  /// are compared with them; only the last kMostDone of them do.
+  template <class F>
+  void finish_if(const OrderStamp& stamp, int64_t now, F&& f) {
+    std::lock_guard<SpinLock> guard(lock_);
+    AccessRecords finished;
+    extract_if([&](const AccessRecord& r) { return !r.done && f(r); }, &finished);
+    for (AccessRecord& record : finished) {
+      record.done = now;
+      record.stamp = stamp;
+      add_done(record);
+    }
+  }
   /// True where f is true for a record.
   template <class F>
   bool any_of(F&& f) {
@@ -90,26 +121,57 @@ class AccessTable {
   template <class F>
   void erase_if(F&& f) {
     std::lock_guard<SpinLock> guard(lock_);
-    for (uint32_t i = 0; i < used_;)
-      if (f(records_[i]))
-        records_[i] = records_[--used_];
-      else
-        ++i;
+    extract_if(f, nullptr);
   }
   /// Number of records.
   uint32_t size() const { return used_; }
-  static constexpr uint32_t kMost = 16384;
+  static constexpr uint32_t kMost = 16384, kMostDone = 128;
+
+  /// When an operation last began to change the member's memory, or that of another with the same
+  /// place; 0: never.
+  int64_t updated(uint32_t member) const {
+    return __atomic_load_n(&updated_[member % kPlaces], __ATOMIC_ACQUIRE);
+  }
+  /// When an exclusive lock was last released.
+  int64_t released() const { return __atomic_load_n(&released_, __ATOMIC_ACQUIRE); }
+  /// When a member of the process last began such a call.
+  int64_t told(uint32_t call) const { return __atomic_load_n(&told_[call], __ATOMIC_ACQUIRE); }
+  void set_told(uint32_t call, int64_t now) {
+    __atomic_store_n(&told_[call], now, __ATOMIC_RELEASE);
+  }
+  void set_released(int64_t now) { __atomic_store_n(&released_, now, __ATOMIC_RELEASE); }
 
  private:
+  using AccessRecords = std::vector<AccessRecord>;
+  static constexpr uint32_t kPlaces = 64;
+
+  /// Moves the records for which f is true to `out`, unless that is null.
+  template <class F>
+  void extract_if(F&& f, AccessRecords* out) {
+    for (uint32_t i = 0; i < used_;) {
+      if (!f(records_[i])) {
+        ++i;
+        continue;
+      }
+      if (out) out->push_back(records_[i]);
+      done_ -= records_[i].done != 0;
+      records_[i] = records_[--used_];
+    }
+  }
   void compare(const AccessRecord& pattern, const AddressRuns& runs, size_t most,
-               std::vector<Conflict>* found);
+               const OrderQuestion& order, std::vector<Conflict>* found);
+  /// Adds a complete access, in place of one that is alike or, of kMostDone, the earliest.
+  void add_done(const AccessRecord& record);
   /// Adds records. Returns false when the table is full for the first time.
   bool add_runs(const AccessRecord& pattern, const AddressRuns& runs);
 
   SpinLock lock_;
   uint32_t used_;
   uint32_t overflowed_;
-  uint32_t pad_;
+  uint32_t done_;  ///< number of records that are done
+  int64_t released_;
+  int64_t told_[4];
+  int64_t updated_[kPlaces];
   AccessRecord records_[kMost];
 };
 

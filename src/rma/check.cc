@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/count_words.h"
 #include "base/settings.h"
 #include "base/strings.h"
@@ -38,6 +39,21 @@ ConflictObserver g_observer = {nullptr, nullptr};
 
 /// The place of the running call, as the observer returns it.
 uint64_t place() { return g_observer.place ? g_observer.place() : 0; }
+
+// ---- The order of events, as far as a tool knows it ---------------------------------------------
+
+/// A time after all others, for a rank of which nothing is known any more.
+constexpr int64_t kForEver = INT64_MAX;
+
+bool follows_order() { return g_observer.ordered != nullptr; }
+void learn(int64_t time) {
+  if (follows_order() && time != 0) g_observer.learn(time);
+}
+OrderStamp stamp_now(bool fresh) {
+  OrderStamp stamp{};
+  if (follows_order()) g_observer.stamp(&stamp, fresh);
+  return stamp;
+}
 
 }  // namespace
 
@@ -65,6 +81,7 @@ uint64_t g_longest_pending = 0;
 struct CheckedMember {
   uint32_t phase = 0;
   std::vector<int32_t> targets;  ///< with records of epochs of locks
+  std::vector<int32_t> reads;    ///< targets that were read since the last flush, with a tool
   std::vector<PendingMemory::iterator> pending;
 };
 std::unordered_map<const Win*, CheckedMember>& members() {
@@ -86,6 +103,8 @@ const char* verb_of(MemoryUse use) {
       return "reads";
     case MemoryUse::kWrite:
       return "writes";
+    case MemoryUse::kNoUpdates:
+      return "forbids changes of";
     default:
       return "accumulates into";
   }
@@ -118,6 +137,12 @@ std::string words_of(const AccessRecord& r) {
 }
 
 int32_t world_of(const Win* win, int32_t rank) { return win->comm->shared->map.world_of(rank); }
+
+/// True where the running rank may know that a complete access comes before its own.
+bool is_ordered(const Win* win, const AccessRecord& r) {
+  return !follows_order() || r.origin == win->comm->rank ||
+         g_observer.ordered(world_of(win, r.origin), r.stamp, r.done);
+}
 
 Observed observed(const Win* win, const AccessRecord& r, int32_t target) {
   return {r.call, verb_of(r.use), world_of(win, r.origin), world_of(win, target), r.place};
@@ -197,7 +222,7 @@ Status check_exposed(Win* win, WindowPart* part, uint32_t member, const AddressR
   mine.origin = win->comm->rank;
   mine.member = member;
   std::vector<Conflict> found;
-  part->table->enter(mine, within, keeps, !g_fails, AccessTable::kMost, &found);
+  part->table->enter(mine, within, keeps, !g_fails, AccessTable::kMost, &found, {is_ordered, win});
   for (const auto& [first, second] : found)
     FGMPI_TRY(report_conflict(win, first, second, base, static_cast<int32_t>(part->ranks[member])));
   return {};
@@ -272,8 +297,8 @@ Status report_pending(const PendingOrigin& p, uint64_t low, uint64_t high, bool 
              p.written ? "writes" : "reads", words_of_window(win).c_str()));
 }
 
-Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
-  if (runs.empty()) return {};
+/// Compares bytes with the origin memory of operations that are not complete.
+Status compare_with_origins(const AddressRuns& runs, bool writes, const char* call) {
   const PendingMemory& all = pending_memory();
   std::vector<const PendingOrigin*> reported;
   for (const auto& [low, high] : runs) {
@@ -287,12 +312,48 @@ Status check_runs(const AddressRuns& runs, bool writes, const char* call) {
       FGMPI_TRY(report_pending(p, std::max(low, at->first), std::min(high, p.high), writes, call));
     }
   }
+  return {};
+}
+
+/// Calls f(win) for each window of the running rank.
+template <class F>
+Status for_each_window(F&& f) {
   const auto mine = windows_of_ranks().find(comm::rank_state()->local);
   if (mine == windows_of_ranks().end()) return {};
-  for (Win* win : mine->second)
-    FGMPI_TRY(
-        check_exposed(win, runs, record_of(writes, EpochKind::kPassive, place(), call), false));
+  for (Win* win : mine->second) FGMPI_TRY(f(win));
   return {};
+}
+
+/// A call of the owner on its memory, complete now.
+AccessRecord record_of_call(bool writes, uint64_t place, const char* call, bool fresh) {
+  AccessRecord record = record_of(writes, EpochKind::kLocal, place, call);
+  record.stamp = stamp_now(fresh);
+  record.done = now_ns();
+  return record;
+}
+
+/// Checks memory of a call, or of an operation of the window `of`, before MPI uses it.
+Status check_runs(const AddressRuns& runs, bool writes, const char* call, const Win* of = nullptr) {
+  if (runs.empty()) return {};
+  FGMPI_TRY(compare_with_origins(runs, writes, call));
+  return for_each_window([&](Win* win) -> Status {
+    if (!follows_order())
+      return check_exposed(win, runs, record_of(writes, EpochKind::kPassive, place(), call), false);
+    if (win == of) return {};
+    // What a call writes is entered when the call is complete (check_used()).
+    AccessRecord record = record_of_call(writes, place(), call, false);
+    record.seen = writes;
+    return check_exposed(win, runs, record, !writes);
+  });
+}
+
+/// Enters memory of the caller itself in the window, which the operation uses as its origin.
+Status check_own_origin(Win* win, const AddressRuns& runs, bool writes, const AccessRecord& of,
+                        int32_t target) {
+  if (runs.empty() || !follows_order()) return {};
+  AccessRecord record = record_of(writes, of.kind, of.place, of.call);
+  record.origin_of = target + 1;
+  return check_exposed(win, runs, record, true);
 }
 
 /// Adds an entry. Bytes that touch an entry that is alike widen that entry instead.
@@ -338,9 +399,35 @@ void end_passive(Win* win, int32_t target) {
   const Reach reach = reach_of(win, target);
   if (!reach.part->table) return end_far(win, target);
   const int32_t me = win->comm->rank;
-  reach.part->table->erase_if([&](const AccessRecord& r) {
-    return r.kind == EpochKind::kPassive && r.origin == me && r.member == reach.member;
+  auto ended = [&](const AccessRecord& r) {
+    return r.kind == EpochKind::kPassive && r.origin == me && r.member == reach.member &&
+           !r.origin_of && !r.done;
+  };
+  if (!follows_order()) return reach.part->table->erase_if(ended);
+  reach.part->table->finish_if(stamp_now(true), now_ns(), ended);
+}
+
+/// Ends the records of the member's own memory that operations to `rank`, or to all (-1), used.
+void end_own_origins(Win* win, int32_t rank) {
+  if (!follows_order()) return;
+  const int32_t me = win->comm->rank;
+  end_own_records(win, [&](const AccessRecord& r) {
+    return r.origin_of && r.origin == me && (rank < 0 || r.origin_of == rank + 1);
   });
+}
+
+/// The operations that read `rank`, or all (-1), are complete: the member may have found there what
+/// others have done. May switch.
+void learn_from_reads(Win* win, CheckedMember* member, int32_t rank) {
+  int64_t latest = 0;
+  std::erase_if(member->reads, [&](int32_t target) {
+    if (rank >= 0 && target != rank) return false;
+    const Reach& reach = reach_of(win, target);
+    latest =
+        std::max(latest, reach.part->table ? reach.part->table->updated(reach.member) : now_ns());
+    return true;
+  });
+  learn(latest);
 }
 
 /// Compares an access, and adds it to its table where `keeps` is set. May switch.
@@ -348,10 +435,12 @@ Status enter(Win* win, int32_t rank, const AccessRecord& record, const AddressRu
              bool keeps) {
   const Reach reach = reach_of(win, rank);
   std::vector<Conflict> found;
-  if (AccessTable* table = reach.part->table)
-    table->enter(record, runs, keeps, !g_fails, AccessTable::kMost, &found);
-  else
+  if (AccessTable* table = reach.part->table) {
+    learn(table->released());
+    table->enter(record, runs, keeps, !g_fails, AccessTable::kMost, &found, {is_ordered, win});
+  } else {
     enter_far(win, rank, record, runs, keeps, !g_fails, &found);
+  }
   for (const auto& [first, second] : found)
     FGMPI_TRY(report_conflict(win, first, second, static_cast<uint64_t>(reach.base), rank));
   return {};
@@ -398,8 +487,9 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
     FGMPI_TRY(datatype::Type::of(sink.type, &type));
     FGMPI_TRY(runs_of(sink.address, sink.count, type, &result));
   }
-  FGMPI_TRY(check_runs(origin, false, what.call));
-  FGMPI_TRY(check_runs(result, true, what.call));
+  learn_of_updates();
+  FGMPI_TRY(check_runs(origin, false, what.call, win));
+  FGMPI_TRY(check_runs(result, true, what.call, win));
 
   AccessRecord record{};
   record.phase = member.phase;
@@ -416,7 +506,14 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
   if (keeps && record.kind == EpochKind::kPassive &&
       std::find(member.targets.begin(), member.targets.end(), what.rank) == member.targets.end())
     member.targets.push_back(what.rank);
+  if (sink.address && follows_order()) {
+    if (what.request) learn(kForEver);
+    if (std::find(member.reads.begin(), member.reads.end(), what.rank) == member.reads.end())
+      member.reads.push_back(what.rank);
+  }
   if (what.request) return {};
+  FGMPI_TRY(check_own_origin(win, origin, false, record, what.rank));
+  FGMPI_TRY(check_own_origin(win, result, true, record, what.rank));
   for (const auto& [low, high] : origin)
     add_pending(&member, low, {high, false, what.rank, what.call, record.place, win});
   for (const auto& [low, high] : result)
@@ -462,32 +559,121 @@ bool is_under_way(Win* win) {
   for_each_mapped(win, [&](WindowPart& part) {
     if (any || !part.table || part.table->size() == 0) return;
     any = part.table->any_of([&](const AccessRecord& r) {
-      return r.kind == EpochKind::kPassive && (others || r.member == member);
+      return r.kind == EpochKind::kPassive && !r.done && !r.origin_of &&
+             (others || r.member == member);
     });
   });
   return any;
 }
 
-void fence_passed(Win* win) {
-  CheckedMember& member = members()[win];
-  const uint32_t phase = ++member.phase;
-  end_pending(&member, -1);
-  end_own_records(win, [&](const AccessRecord& r) {
-    return (r.kind == EpochKind::kProgram || r.kind == EpochKind::kFence) && r.phase < phase;
+Status check_used(uint64_t address, uint64_t bytes, bool writes, const char* call, uint64_t place) {
+  const AccessRecord record = record_of_call(writes, place, call, true);
+  return for_each_window([&](Win* win) {
+    return check_exposed(win, {{address, address + bytes}}, record, true);
   });
 }
 
-void access_completed(Win* win) { end_pending(&members()[win], -1); }
+void learn_of_updates() {
+  const auto mine = windows_of_ranks().find(comm::rank_state()->local);
+  if (!follows_order() || mine == windows_of_ranks().end()) return;
+  int64_t latest = 0;
+  for (Win* win : mine->second)
+    if (const AccessTable* table = win->shared->own().table)
+      latest = std::max(latest, table->updated(own_member(win)));
+  learn(latest);
+}
+
+namespace {
+
+/// The program asserts that nobody updates the member's memory in the epoch that begins.
+Status forbid_updates(Win* win, EpochKind kind, const char* call) {
+  WindowPart& own = win->shared->own();
+  const uint32_t member = own_member(win);
+  if (member == ~0u || win->shared->flavor == MPI_WIN_FLAVOR_DYNAMIC) return {};
+  const uint64_t low = static_cast<uint64_t>(own.bases[member]) + numbering(*win->shared);
+  AccessRecord record = record_of(false, kind, place(), call);
+  record.use = MemoryUse::kNoUpdates;
+  return check_exposed(win, {{low, low + static_cast<uint64_t>(own.sizes[member])}}, record, true);
+}
+
+/// The calls by which a member tells others of what it has done. A member returns from a fence
+/// before others pass the next one, so two slots are enough.
+uint32_t fence_of(Win* win) { return members()[win].phase & 1; }
+constexpr uint32_t kPost = 2, kComplete = 3;
+
+void tell(Win* win, uint32_t call) {
+  if (AccessTable* own = win->shared->own().table; own && follows_order())
+    own->set_told(call, now_ns());
+}
+
+/// The member has what all others of the window may have told. May switch.
+void learn_what_was_told(Win* win, uint32_t call) {
+  if (!follows_order()) return;
+  int64_t latest = 0;
+  for (WindowPart& part : win->shared->parts) {
+    if (!part.table) reach_of(win, static_cast<int32_t>(part.ranks[0]));  // makes it known
+    latest = std::max(latest, part.table ? part.table->told(call) : now_ns());
+  }
+  learn(latest);
+}
+
+}  // namespace
+
+void fence_begins(Win* win) { tell(win, fence_of(win)); }
+
+Status fence_passed(Win* win, int assertion) {
+  learn_what_was_told(win, fence_of(win));
+  CheckedMember& member = members()[win];
+  const uint32_t phase = ++member.phase;
+  member.reads.clear();
+  end_pending(&member, -1);
+  end_own_records(win, [&](const AccessRecord& r) {
+    return (r.kind == EpochKind::kProgram || r.kind == EpochKind::kFence || r.done) &&
+           r.phase < phase;
+  });
+  return assertion & MPI_MODE_NOPUT ? forbid_updates(win, EpochKind::kFence, "MPI_Win_fence")
+                                    : Status();
+}
+
+Status exposure_begins(Win* win, int assertion) {
+  tell(win, kPost);
+  return assertion & MPI_MODE_NOPUT ? forbid_updates(win, EpochKind::kStart, "MPI_Win_post")
+                                    : Status();
+}
+
+void access_begins(Win* win) { learn_what_was_told(win, kPost); }
+
+void access_completed(Win* win) {
+  CheckedMember& member = members()[win];
+  end_pending(&member, -1);
+  end_own_origins(win, -1);
+  learn_from_reads(win, &member, -1);
+  tell(win, kComplete);
+}
 
 void exposure_ended(Win* win) {
+  learn_what_was_told(win, kComplete);
   end_own_records(win, [](const AccessRecord& r) {
-    return r.kind == EpochKind::kStart || r.kind == EpochKind::kProgram;
+    return (r.kind == EpochKind::kStart && !r.origin_of) || r.kind == EpochKind::kProgram;
   });
+}
+
+void lock_acquired(Win* win, int32_t rank, bool exclusive, bool known) {
+  if (!follows_order()) return;
+  const AccessTable* table = reach_of(win, rank).part->table;
+  learn(exclusive || known || !table ? now_ns() : table->released());
+}
+
+void lock_released(Win* win, int32_t rank, bool exclusive) {
+  if (!follows_order() || !exclusive) return;
+  if (AccessTable* table = reach_of(win, rank).part->table) table->set_released(now_ns());
 }
 
 void flushed(Win* win, int32_t rank, bool local) {
   CheckedMember& member = members()[win];
   end_pending(&member, rank);
+  end_own_origins(win, rank);
+  learn_from_reads(win, &member, rank);
   if (local) return;
   // Other ranks may run, and access memory, while a target's process ends its records.
   std::vector<int32_t> ended;
@@ -501,7 +687,11 @@ void flushed(Win* win, int32_t rank, bool local) {
   for (int32_t target : ended) end_passive(win, target);
 }
 
-void record_window(Win* win) { windows_of_ranks()[local_of(win)].push_back(win); }
+void record_window(Win* win) {
+  windows_of_ranks()[local_of(win)].push_back(win);
+  // Ranks may order their accesses by loads and stores.
+  if (win->shared->flavor == MPI_WIN_FLAVOR_SHARED) learn(kForEver);
+}
 
 void forget_window(const Win* win) {
   if (auto member = members().find(win); member != members().end()) {

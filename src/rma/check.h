@@ -6,7 +6,7 @@
 // Each process has a table of the accesses to its members' memory that no synchronisation has ended
 // yet. The table lies behind the process's control area, so in memory that peers of the host share:
 //
-//   | lock 4 | used 4 | overflowed 4 | pad 4 | records: 72 each, kMost of them |
+//   | lock, used, overflowed, done: 4 each | times 69 x 8 | records: 136 each, kMost of them |
 //
 // Untouched pages of it cost nothing. Processes that cannot map the table (other hosts, other
 // transports) ask its owner by messages and wait for the answer (check_message.h).
@@ -17,6 +17,18 @@
 //   fence             the target's next fence; records hold the number of fences before them
 // So any access that overlaps a record has begun before the record's access was complete for all
 // ranks: there are no false alarms.
+//
+// With a tool that knows the order of events in ranks (ConflictObserver), accesses of epochs of
+// locks that are complete stay in the table, and so do MPI calls of a rank on its own memory. They
+// conflict with later accesses of ranks that cannot know of them. The tool follows messages and
+// collectives. What this layer orders, it tells the tool as a time: the rank may know of all that
+// was complete by then. So it may know too much, and conflicts are missed, but never too little:
+//   an exclusive lock                                    now
+//   MPI_Win_fence, _start, _wait    when a member last began that fence, MPI_Win_post, _complete
+//   a shared lock                                        the last release of an exclusive one
+//   a flush after reads, at the target's memory          the last update there
+//   any call of a rank with windows                      the last update of its own memory
+//   memory that is shared, reads that end by a request   for ever
 //
 // Loads and stores of the program are in the table as far as a tool reports them: from the rank's
 // next call on, until a call by which it may let other ranks begin an access, or the end of their
@@ -60,6 +72,10 @@ struct Observed {
   int32_t target;    ///< the rank in MPI_COMM_WORLD whose memory it is
   uint64_t place;    ///< what ConflictObserver::place() returned when the access was made
 };
+/// What a tool records of the running rank's order of events at some time.
+struct OrderStamp {
+  uint64_t words[6];
+};
 /// The functions of a tool to which conflicts are reported, in place of standard error. `place`
 /// identifies the place of the present call. `conflict` runs in the call that makes the second
 /// access. `where`: "bytes 0 to 3"; nullptr for the origin memory of `first`, an operation that is
@@ -67,6 +83,13 @@ struct Observed {
 struct ConflictObserver {
   uint64_t (*place)();
   void (*conflict)(const Observed& second, const Observed& first, const char* where);
+  /// The next three are null for a tool that does not know the order of events. `stamp`: an event
+  /// of the running rank; `fresh`: after all that the rank has told others so far. `ordered`: may
+  /// the running rank know of that event of rank `world`, which was at that time (now_ns())?
+  /// `learn`: it may know of everything before that time.
+  void (*stamp)(OrderStamp* now, bool fresh) = nullptr;
+  bool (*ordered)(int32_t world, const OrderStamp& event, int64_t time) = nullptr;
+  void (*learn)(int64_t time) = nullptr;
 };
 /// Sets the tool. Called before the process connects. Accesses are then checked from the first
 /// window on.
@@ -75,7 +98,8 @@ void set_observer(const ConflictObserver& observer);
 /// observer.
 bool start_observing();
 
-enum class MemoryUse : uint8_t { kRead, kWrite, kAccumulate, kSwap };
+/// kNoUpdates: none, but the program has asserted that nobody updates the memory (MPI_MODE_NOPUT).
+enum class MemoryUse : uint8_t { kRead, kWrite, kAccumulate, kSwap, kNoUpdates };
 
 class AccessTable;
 /// Bytes of a table, in whole pages; 0 while accesses are not checked.
@@ -105,14 +129,31 @@ Status check_program(Win* win, uint64_t address, uint64_t bytes, bool writes, co
 /// (`reads`), may see what these updates have done; after that, stores are right.
 Status check_program_now(Win* win, uint64_t address, uint64_t bytes, bool reads, bool writes,
                          const char* call, uint64_t place);
+/// Checks bytes that a call of the running rank has read or written: a receive, or a collective,
+/// that is complete. `call`, `place`: as for check_program(). REQUIRES: checking(). Errors: as
+/// above.
+Status check_used(uint64_t address, uint64_t bytes, bool writes, const char* call, uint64_t place);
+/// Tells the tool when operations of others have last changed memory of the running rank.
+void learn_of_updates();
 /// True while operations of epochs of locks to the running rank's memory in the window are under
 /// way; in a shared window, to any member's.
 bool is_under_way(Win* win);
 
 // ---- The ends of accesses. REQUIRES: checking(). ------------------------------------------------
-/// Called when the barrier of MPI_Win_fence is over.
-void fence_passed(Win* win);
-/// Called when all accesses of an epoch of MPI_Win_start are complete at this origin.
+/// Called before the barrier of MPI_Win_fence.
+void fence_begins(Win* win);
+/// Called when the barrier of MPI_Win_fence is over. Errors: as above.
+Status fence_passed(Win* win, int assertion);
+/// Called by MPI_Win_post, before others learn of it. Errors: as above.
+Status exposure_begins(Win* win, int assertion);
+/// Called when MPI_Win_start has the answers of its targets.
+void access_begins(Win* win);
+/// Called when a lock of `rank` is held, and before it is released. `known`: the program has said
+/// that there is no other holder (MPI_MODE_NOCHECK).
+void lock_acquired(Win* win, int32_t rank, bool exclusive, bool known);
+void lock_released(Win* win, int32_t rank, bool exclusive);
+/// Called when all accesses of an epoch of MPI_Win_start are complete at this origin, before others
+/// learn of it.
 void access_completed(Win* win);
 /// Called by MPI_Win_wait: the accesses of the epoch of MPI_Win_post are complete.
 void exposure_ended(Win* win);

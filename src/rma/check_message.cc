@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/strings.h"
 #include "pt2pt/engine.h"
 #include "rma/internal.h"
@@ -84,8 +85,10 @@ void on_check(SharedWin* shared, uint32_t from, const RmaHeader& header, const u
     if (own.table)
       own.table->erase_if([&](const AccessRecord& r) {
         return r.kind == EpochKind::kPassive && r.origin == header.rank &&
-               r.member == header.member;
+               r.member == header.member && !r.done;
       });
+    // A lock may be released next, which processes with the table do not notice.
+    if (own.table) own.table->set_released(now_ns());
   } else {
     AccessRecord pattern;
     if (bytes < sizeof pattern || (bytes - sizeof pattern) % sizeof(AddressRun))
@@ -96,7 +99,7 @@ void on_check(SharedWin* shared, uint32_t from, const RmaHeader& header, const u
     const bool ascend =
         std::all_of(runs.begin(), runs.end(), [](const auto& r) { return r.low < r.high; });
     if (!ascend || pattern.member != header.member || pattern.origin != header.rank ||
-        pattern.use > MemoryUse::kSwap || pattern.kind > EpochKind::kPassive ||
+        pattern.use > MemoryUse::kSwap || pattern.kind > EpochKind::kPassive || pattern.done ||
         pattern.call[sizeof pattern.call - 1])
       return pt2pt::refuse_notice();
     const auto room = static_cast<size_t>(most_data(from));

@@ -372,6 +372,7 @@ Status lock(Win* win, int type, int32_t rank, int assertion) {
                  name_of(win).c_str(), rank);
   const LockKind kind = type == MPI_LOCK_SHARED ? LockKind::kShared : LockKind::kExclusive;
   if (check) FGMPI_TRY(acquire(win, rank, kind, "MPI_Win_lock"));
+  if (checking()) lock_acquired(win, rank, kind == LockKind::kExclusive, !check);
   Target& target = a.targets[rank];
   target.lock = kind;
   target.no_check = !check;
@@ -397,6 +398,7 @@ Status unlock(Win* win, int32_t rank) {
   a.hot_rank = -1;
   if (--a.locks == 0) a.epoch = Epoch::kNone;
   if (target.outstanding == 0 && target.unsent == 0) a.targets.erase(rank);
+  if (checking()) lock_released(win, rank, kind == LockKind::kExclusive);
   if (held_ranks && hopeless(win, rank).ok()) release(win, rank, kind);
   return failure;
 }
@@ -506,16 +508,18 @@ Status fence_after_all(Win* win, int assertion) {
                  "%s is in an exposure epoch of MPI_Win_post; allowed is it after MPI_Win_wait",
                  name_of(win).c_str());
   if (__builtin_expect(a.outstanding != 0 || a.stores, 0)) drain(win, "MPI_Win_fence");
+  if (checking()) fence_begins(win);
   // The barrier's messages order what is stored and loaded on either side
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
   // Even with MPI_MODE_NOPRECEDE the epoch that begins must not reach a member that has not come.
   // Nothing ends and nothing begins only with both.
   const int idle = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED;
   if ((assertion & idle) != idle) FGMPI_TRY(coll::barrier(win->comm, "MPI_Win_fence"));
-  if (checking()) fence_passed(win);
+  Status checked = checking() ? fence_passed(win, assertion) : Status();
   a.epoch = assertion & MPI_MODE_NOSUCCEED ? Epoch::kNone : Epoch::kFenced;
   a.hot_rank = -1;
   if (!a.targets.empty()) a.targets.clear();
+  FGMPI_TRY(std::move(checked));
   return extract_failure(&a);
 }
 
@@ -601,9 +605,10 @@ Status post(Win* win, const comm::Group* group, int assertion) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   a.exposed = true;
   a.expected = static_cast<uint32_t>(ranks.size());
+  Status checked = checking() ? exposure_begins(win, assertion) : Status();
   record_notices_sent(win, ranks, WindowNotice::kPosted);
   if (!(assertion & MPI_MODE_NOCHECK)) notify_group(win, RmaMessageKind::kPosted, ranks);
-  return {};
+  return checked;
 }
 
 Status start(Win* win, const comm::Group* group, int assertion) {
@@ -622,6 +627,7 @@ Status start(Win* win, const comm::Group* group, int assertion) {
       record_notice_received(win, rank, WindowNotice::kPosted);
     }
   }
+  if (checking()) access_begins(win);
   a.epoch = Epoch::kStart;
   a.hot_rank = -1;
   return {};

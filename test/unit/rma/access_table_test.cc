@@ -94,6 +94,47 @@ TEST(AccessTable, AccumulatesOfOneOriginHaveTheSameElements) {
   EXPECT_EQ(enter(fresh.get(), other), 1u) << "the same as MPI_INT, but not as the float";
 }
 
+/// The number of conflicts of a write by rank 2 with what is in the table, where the rank knows of
+/// all that is complete, or of nothing.
+size_t enter_knowing(AccessTable* table, uint64_t low, bool all) {
+  AccessRecord r = access(MemoryUse::kWrite, 2, low, low + 4);
+  r.kind = EpochKind::kPassive;
+  const OrderQuestion order = {all ? [](const Win*, const AccessRecord&) { return true; }
+                                   : [](const Win*, const AccessRecord&) { return false; },
+                               nullptr};
+  std::vector<Conflict> found;
+  table->enter(r, {{r.low, r.high}}, false, true, AccessTable::kMost, &found, order);
+  return found.size();
+}
+
+TEST(AccessTable, CompleteAccessesConflictUnlessTheyAreKnown) {
+  const Table table = new_table();
+  for (uint32_t i = 0; i < 2 * AccessTable::kMostDone; ++i) {
+    AccessRecord r = access(MemoryUse::kWrite, 1, 8 * uint64_t{i}, 8 * uint64_t{i} + 4);
+    r.kind = EpochKind::kPassive;
+    r.place = i;
+    EXPECT_EQ(enter(table.get(), r), 0u);
+    EXPECT_EQ(enter_knowing(table.get(), r.low, true), 1u) << "it is not complete";
+    table->finish_if({}, static_cast<int64_t>(i) + 1, [](const AccessRecord&) { return true; });
+    EXPECT_EQ(enter_knowing(table.get(), r.low, true), 0u);
+    EXPECT_EQ(enter_knowing(table.get(), r.low, false), 1u);
+  }
+  EXPECT_EQ(table->size(), AccessTable::kMostDone);
+  EXPECT_EQ(enter_knowing(table.get(), 0, false), 0u) << "the earliest are forgotten";
+  table->erase_if([](const AccessRecord&) { return true; });
+  EXPECT_EQ(table->size(), 0u);
+}
+
+TEST(AccessTable, AssertedMemoryIsNotUpdated) {
+  const Table table = new_table();
+  AccessRecord kept = access(MemoryUse::kNoUpdates, 1, 0, 64);
+  kept.element = 0;
+  EXPECT_EQ(enter(table.get(), kept), 0u);
+  EXPECT_EQ(enter(table.get(), access(MemoryUse::kRead, 2, 0, 4)), 0u);
+  EXPECT_EQ(enter(table.get(), access(MemoryUse::kWrite, 2, 8, 12)), 1u);
+  EXPECT_EQ(enter(table.get(), access(MemoryUse::kAccumulate, 2, 16, 20)), 1u);
+}
+
 TEST(AccessTable, LoopsNeedOneRecord) {
   const Table table = new_table();
   for (uint32_t i = 0; i < 2 * AccessTable::kMost; ++i) {
