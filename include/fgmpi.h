@@ -293,6 +293,31 @@ typedef void (*MPIX_Tool_conflict)(const MPIX_Tool_access* second, const MPIX_To
  * which is not complete. Both functions call nothing of MPI. A tool calls this in all processes
  * before MPI_Init. Local. */
 int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
+/* What a tool knows of the order of events in ranks, so that accesses in epochs of locks, and calls
+ * of MPI on a window's memory, are also compared with later ones, which they must come before.
+ * stamp: an event of the running rank happens now, fresh != 0: after all that the rank has told
+ * others so far. ordered: whether the running rank may know of that event of a rank of
+ * MPI_COMM_WORLD, which was at that time, in nanoseconds of the monotonic clock. learn: the running
+ * rank may know from now on of all events before that time, because of its windows. The functions
+ * call nothing of MPI. A tool calls this in all processes before MPIX_Tool_conflicts. Local. */
+typedef struct MPIX_Tool_event {
+  unsigned long long words[6];
+} MPIX_Tool_event;
+typedef struct MPIX_Tool_order {
+  void (*stamp)(MPIX_Tool_event* now, int fresh);
+  int (*ordered)(int rank, const MPIX_Tool_event* event, long long time);
+  void (*learn)(long long time);
+} MPIX_Tool_order;
+int MPIX_Tool_orders(const MPIX_Tool_order* order);
+/* Reports that a call of MPI by the running rank has read or written bytes, which may be memory of
+ * its windows: a receive or a collective that is complete. The rest is as for MPIX_Tool_accessed.
+ * Local. */
+int MPIX_Tool_used(const void* address, MPI_Count bytes, int writes, const char* what,
+                   unsigned long long place);
+/* Calls MPIX_Tool_order.learn with the time at which an operation of another rank last began to
+ * change window memory of the running rank, which may have found the change. A tool calls this
+ * before the rank communicates. Local. */
+int MPIX_Tool_updates(void);
 /* Reports that the program of the running rank has loaded or stored (writes != 0) bytes since its
  * last call of MPI: of its own memory in win, or of any rank's in a shared window. MPI compares
  * them with accesses of others in the same epoch of fences or of MPI_Win_post. MPIX_Tool_conflict

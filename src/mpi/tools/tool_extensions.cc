@@ -99,10 +99,34 @@ FGMPI_EXTENSION int MPIX_Tool_runs(void (*run)(int, int, int)) {
 
 namespace {
 MPIX_Tool_conflict g_conflict = nullptr;
+MPIX_Tool_order g_order = {};
 uint64_t g_conflicts = 0;  ///< how many there were
 MPIX_Tool_access access_of(const rma::Observed& o) {
   return {o.call, o.verb, o.world, o.target, static_cast<unsigned long long>(o.place)};
 }
+}  // namespace
+
+FGMPI_EXTENSION int MPIX_Tool_orders(const MPIX_Tool_order* order) {
+  FGMPI_TAKE_TURN("MPIX_Tool_orders", MPIX_Tool_orders(order));
+  g_order = *order;
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+rma::ConflictObserver with_order(rma::ConflictObserver observer) {
+  static_assert(sizeof(MPIX_Tool_event) == sizeof(rma::OrderStamp));
+  if (!g_order.ordered) return observer;
+  observer.stamp = [](rma::OrderStamp* now, bool fresh) {
+    g_order.stamp(reinterpret_cast<MPIX_Tool_event*>(now), fresh);
+  };
+  observer.ordered = [](int32_t world, const rma::OrderStamp& event, int64_t time) {
+    return g_order.ordered(world, reinterpret_cast<const MPIX_Tool_event*>(&event), time) != 0;
+  };
+  observer.learn = [](int64_t time) { g_order.learn(time); };
+  return observer;
+}
+
 }  // namespace
 
 FGMPI_EXTENSION int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict) {
@@ -110,12 +134,12 @@ FGMPI_EXTENSION int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflic
   place_of_tool = place;
   g_conflict = conflict;
   rma::set_observer(
-      {[] { return static_cast<uint64_t>(place_of_tool()); },
-       [](const rma::Observed& second, const rma::Observed& first, const char* where) {
-         const MPIX_Tool_access accesses[] = {access_of(second), access_of(first)};
-         ++g_conflicts;
-         g_conflict(&accesses[0], &accesses[1], where);
-       }});
+      with_order({[] { return static_cast<uint64_t>(place_of_tool()); },
+                  [](const rma::Observed& second, const rma::Observed& first, const char* where) {
+                    const MPIX_Tool_access accesses[] = {access_of(second), access_of(first)};
+                    ++g_conflicts;
+                    g_conflict(&accesses[0], &accesses[1], where);
+                  }}));
   return MPI_SUCCESS;
 }
 
@@ -145,6 +169,21 @@ FGMPI_EXTENSION int MPIX_Tool_accesses(MPI_Win handle, const void* address, MPI_
       rma::check_program_now(win, reinterpret_cast<uint64_t>(address), static_cast<uint64_t>(bytes),
                              reads != 0, writes != 0, what, place);
   return !status.ok() || g_conflicts != before;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_used(const void* address, MPI_Count bytes, int writes,
+                                   const char* what, unsigned long long place) {
+  FGMPI_TAKE_TURN("MPIX_Tool_used", MPIX_Tool_used(address, bytes, writes, what, place));
+  if (!rma::checking() || bytes <= 0) return MPI_SUCCESS;
+  const Status status = rma::check_used(reinterpret_cast<uint64_t>(address),
+                                        static_cast<uint64_t>(bytes), writes != 0, what, place);
+  return status.ok() ? MPI_SUCCESS : MPI_ERR_RMA_CONFLICT;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_updates() {
+  FGMPI_TAKE_TURN("MPIX_Tool_updates", MPIX_Tool_updates());
+  if (rma::checking()) rma::learn_of_updates();
+  return MPI_SUCCESS;
 }
 
 FGMPI_EXTENSION int MPIX_Tool_under_way(MPI_Win handle) {
