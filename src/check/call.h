@@ -272,6 +272,8 @@ void record_waited_collective(const WaitingCall& wait, Rank::Requests::TableEntr
 // buffers.cc --------------------------------------------------------------------------------------
 /// Fills in which bytes the region's `count` elements cover.
 void set_reach(Region* region, const TypeLayout& layout);
+/// The memory that the call uses, as far as it is known.
+const Regions& buffers_of(CheckedCall* call);
 /// Rules (rules.def): do two buffers of the call overlap, and does one overlap with a buffer of a
 /// pending operation?
 void check_own_buffers(CheckedCall* call);
@@ -321,7 +323,7 @@ void check_results_apart(CheckedCall* call);
 /// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
 /// spool. After the job, ranks that look computed are reported in a note.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
-/// The same for the targets that calls gave in a window that is about to be forgotten.
+/// Writes the targets that calls gave in a window to the spool, before the window is forgotten.
 void write_targets_given(Rank* rank, MPI_Win window);
 void write_rank_given(Rank* rank, const CallRecord& call);
 /// Is this error class one that a wrong argument causes?
@@ -451,6 +453,22 @@ bool is_of_epochs(int error_class);
 void add_epochs(const Rank* rank, const CallRecord& call,
                 std::vector<findings::Participant>* calls);
 void report_epochs_left(Rank* rank);
+
+// windows_order.cc --------------------------------------------------------------------------------
+/// Registers for the order of accesses to windows. Called before the library knows of
+/// follow_conflicts().
+void follow_order();
+/// A call of a rank with windows begins: what the rank may have found in its memory counts as known
+/// from now on. Rule of a mode (rules.def).
+void learn_of_windows(CheckedCall* call);
+/// The rank may know of all events of all ranks, because of a call whose order is not tracked.
+void learn_everything(Rank* rank);
+/// The call of a rank with windows is complete, and has written these regions. `status`: of a
+/// receive.
+void record_used_memory(const Rank& rank, const CallRecord& call, const Regions& regions,
+                        const MPI_Status* status);
+/// Does so for a blocking call that has memory of a window among its buffers.
+void record_used_memory_after(CheckedCall* call);
 
 // epochs.cc ---------------------------------------------------------------------------------------
 /// Before MPI_Win_fence and MPI_Win_free: have the operations since the last fence been completed,

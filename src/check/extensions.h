@@ -14,6 +14,9 @@
 #pragma weak MPIX_Tool_accessed
 #pragma weak MPIX_Tool_accesses
 #pragma weak MPIX_Tool_under_way
+#pragma weak MPIX_Tool_orders
+#pragma weak MPIX_Tool_used
+#pragma weak MPIX_Tool_updates
 #pragma weak MPIX_Tool_parked
 #pragma weak MPIX_Tool_conflicts
 #pragma weak MPIX_Tool_places

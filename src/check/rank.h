@@ -558,6 +558,7 @@ struct Process {
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool all_in_full = false;   ///< FGMPI_CHECK_REPEATED=off: no call takes the path of repeated ones
   bool makes_others = false;  ///< extensions make communicators that are not tracked
+  bool has_windows = false;   ///< a rank has made a window
   bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
   /// Calls that impose an order which is not tracked (windows, other jobs) were made, so races are
   /// not reported.
@@ -574,7 +575,8 @@ struct Process {
   bool wants(FindingKind kind) const { return kinds & findings::bit_of(kind); }
   /// Are vector clocks maintained?
   bool follows_order() const {
-    return wants(FindingKind::kRaces) || wants(FindingKind::kBuffering);
+    return wants(FindingKind::kRaces) || wants(FindingKind::kBuffering) ||
+           wants(FindingKind::kWindows);
   }
 };
 extern Process& g_process;

@@ -461,6 +461,11 @@ void collect_buffers(CheckedCall* call) {
 
 }  // namespace
 
+const Regions& buffers_of(CheckedCall* call) {
+  collect_buffers(call);
+  return call->lists().regions;
+}
+
 void check_own_buffers(CheckedCall* call) {
   collect_buffers(call);
   if (!call->has_lists()) return;

@@ -32,15 +32,18 @@ unsigned long long place_of_call() {
   return rank && rank->current ? rank->current->site : 0;
 }
 
-enum class Verb : uint8_t { kReads, kWrites, kAccumulates };
+enum class Verb : uint8_t { kReads, kWrites, kAccumulates, kForbids };
 Verb verb_of(const MPIX_Tool_access& access) {
   return *access.verb == 'r'   ? Verb::kReads
          : *access.verb == 'w' ? Verb::kWrites
+         : *access.verb == 'f' ? Verb::kForbids
                                : Verb::kAccumulates;
 }
 
 const char* sentence_of(Verb a, Verb b) {
   if (a > b) std::swap(a, b);
+  if (b == Verb::kForbids)
+    return "memory of a window is changed for which MPI_MODE_NOPUT says that it is not";
   if (b == Verb::kAccumulates)
     return a == b ? "accumulates of different operations or types use the same memory of a window "
                     "at the same time"
@@ -93,8 +96,9 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
                  : format("%s it", access.verb);
   };
   findings::Participant now =
-      is_of_program(*second)
-          ? findings::Participant{second->rank, second->call, "", second->place, role(*second)}
+      is_of_program(*second) || second->place != rank->current->site
+          ? findings::Participant{second->rank, second->call, arguments_of(*second), second->place,
+                                  role(*second)}
           : participant(rank, *rank->current, role(*second).c_str());
   findings::Participant before{first->rank, first->call, arguments_of(*first), first->place,
                                role(*first)};
@@ -113,8 +117,13 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   if (rank->calls == 0 && !g_tells_epochs) return report_of_locks(std::move(calls));
   if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
   if (is_of_program(*first)) return report_of_program(*first, *second, std::move(calls));
+  const Verb verbs[] = {verb_of(*first), verb_of(*second)};
+  if (verbs[0] == Verb::kForbids || verbs[1] == Verb::kForbids)
+    return void(report(FindingKind::kWindows, sentence_of(verbs[0], verbs[1]),
+                       "MPI_MODE_NOPUT where no put or accumulate of the epoch reaches the memory",
+                       std::move(calls)));
   report(
-      FindingKind::kWindows, sentence_of(verb_of(*first), verb_of(*second)),
+      FindingKind::kWindows, sentence_of(verbs[0], verbs[1]),
       "one ends its epoch, or flushes, and tells the other before that begins; or both accumulate "
       "with the same operation",
       std::move(calls));
@@ -164,6 +173,7 @@ void add_window(Rank* rank, MPI_Win window) {
 void record_window_made(const CheckedCall* call, MPI_Win window) {
   Rank* rank = call->rank();
   Epochs& epochs = rank->epochs[window];
+  g_process.has_windows = true;
   epochs.stack = reinterpret_cast<uintptr_t>(call);
   MPI_Group group = MPI_GROUP_NULL;
   g_next.MPI_Win_get_group(window, &group);
@@ -309,8 +319,10 @@ void follow_conflicts() {
   if (const char* given = environment::text(environment::kCheckKinds))
     findings::parse_kinds(given, &kinds);
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_conflicts &&
-      (kinds & findings::bit_of(FindingKind::kWindows)))
+      (kinds & findings::bit_of(FindingKind::kWindows))) {
+    follow_order();
     MPIX_Tool_conflicts(place_of_call, on_conflict);
+  }
 }
 
 namespace {
@@ -374,7 +386,13 @@ bool is_of_epochs(int error_class) {
   return error_class == MPI_ERR_RMA_SYNC || error_class == MPI_ERR_RMA_CONFLICT;
 }
 
-void record_unknown_order(CheckedCall*) { g_process.order_unknown = true; }
+void record_unknown_order(CheckedCall* call) {
+  g_process.order_unknown = true;
+  const CallInfo& info = call->info();
+  const bool has_window = std::any_of(info.parameters, info.parameters + info.count,
+                                      [](const Parameter& p) { return p.object == Object::kWin; });
+  if (!has_window) learn_everything(call->rank());
+}
 
 void record_epochs_after(CheckedCall* call) {
   const CallRecord& record = call->record();

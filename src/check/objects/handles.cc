@@ -188,10 +188,14 @@ void check_handles_before(CheckedCall* call) {
 
 void record_handles_after(CheckedCall* call) {
   const CallInfo& info = call->info();
-  if (gives_predefined(info)) return;
+  const bool predefined = gives_predefined(info);
   for (unsigned set = info.sets.changed; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
     const Parameter& p = info.parameters[i];
+    if (predefined) {  // the handle may be that of an object that was freed
+      call->rank()->freed[static_cast<size_t>(p.object)].erase(read_handle(p, call->at(i)));
+      continue;
+    }
     if (p.life == Life::kCreated && p.array) {
       const int64_t n = written_into(*call, p);
       for (int k = 0; k < n; ++k)

@@ -95,9 +95,15 @@ void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
     op.posted.reset();
   }
   op.active = false;
-  if (!op.rare || op.persistent) return;
+  const bool uses = !rank->windows.empty() && !cancelled;
+  if (!op.rare || op.persistent) {
+    if (op.partitioned || op.collective.comm) learn_everything(rank);
+    if (uses) record_used_memory(*rank, op.call, op.regions, status);
+    return;
+  }
   const WaitingCall waiting = call->waiting();
   if (op.collective.comm) complete_collective(rank, waits ? &waiting : nullptr, &op);
+  if (uses) record_used_memory(*rank, op.call, op.regions, status);
   record_handles_made_by(call, op.call);
 }
 
@@ -279,6 +285,7 @@ void withdraw_if_cancelled(const RequestOperation& op, MPI_Request request) {
 }  // namespace
 
 void record_released_requests(CheckedCall* call) {
+  learn_everything(call->rank());
   const auto release = [call](MPI_Request handle) {
     auto found = call->rank()->requests.find(handle);
     if (found) end_regions(call->rank(), handle, &found->second);
