@@ -256,6 +256,107 @@ def dead_memory(case):
          "  MPI_Win_fence(0, x); /* HERE */\n  unmake();")
 
 
+# What a rank does with 4 integers of its own memory at {m}, around messages of LAST that come after its access to the window.
+OWN = {
+    "sent": "MPI_Send({m}, 4, MPI_INT, LAST, 7, w);",
+    "received": "MPI_Recv({m}, 4, MPI_INT, LAST, 6, w, IGNORE);",
+    "received later": "MPI_Irecv({m}, 4, MPI_INT, LAST, 6, w, &q);{h}\n  MPI_Wait(&q, IGNORE);",
+    "received by a vector": "MPI_Recv({m}, 2, v, LAST, 6, w, IGNORE);",
+    "reduced": "MPI_Allreduce({m}, d, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF);",
+    "reduced into": "MPI_Allreduce(d, {m}, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF);",
+}
+
+
+def own_memory(case):
+    """Calls of rank 0 on its own memory, while an operation of LAST reaches the same bytes in one epoch."""
+    for number, (epoch, text) in enumerate(EPOCHS.items()):
+        for k, (what, call) in enumerate(OWN.items()):
+            for name in ("Put", "Get", "Accumulate"):
+                if name == "Get" and what in ("sent", "reduced"):
+                    continue
+                # In a shared window ranks may order their accesses by loads and stores.
+                flavor = ("CREATE", "ALLOCATE", "DYNAMIC")[(number + k) % 3]
+                mine = call.format(m="base + (wrong ? 0 : 32)", h=HERE)
+                mine = mine if HERE in mine else mine + HERE
+                others = f"  if (rank == LAST) {operation(name, 0)}\n"
+                # LAST sends what rank 0 receives after its operation; what rank 0 sends it receives when all is over.
+                there = "  if (rank == LAST) MPI_Send(d, 4, MPI_INT, 0, 6, w);\n" if "received" in what else ""
+                first = "  if (rank == LAST) MPI_Irecv(a + 128, 4, MPI_INT, 0, 7, w, &q);\n" if what == "sent" else ""
+                ops = f"{first}{others}{there}  if (!rank) {{\n  {mine}\n  }}\n"
+                if what == "sent":
+                    ops += "  if (rank == LAST) MPI_Wait(&q, IGNORE);\n"
+                case("windows", f"memory that {name} reaches is {what} by its owner, {epoch}, {flavor}", body_of(flavor, epoch, ops))
+        # Origin memory in the caller's own window.
+        for name, mine in {"Get": "MPI_Get(base + (wrong ? 2 : 32), 4, MPI_INT, LAST, at(LAST, 64), 4, MPI_INT, x);",
+                           "Put": "MPI_Put(base + (wrong ? 2 : 32), 4, MPI_INT, LAST, at(LAST, 64), 4, MPI_INT, x);"}.items():
+            if epoch.startswith("start") or epoch == "lock":
+                continue  # rank 0 has no access epoch there
+            ops = f"  if (rank == LAST) {operation('Put', 0)}\n  if (!rank) {{\n  {mine}{HERE}\n  }}\n"
+            case("windows", f"memory that Put reaches is the origin of {name}, {epoch}", body_of(("CREATE", "ALLOCATE", "DYNAMIC")[number % 3], epoch, ops))
+
+
+def orders(case):
+    """Epochs of locks of two ranks that are over: what orders them, in the correct twin, and nothing else."""
+    # How rank 1 tells LAST that its access is over.
+    tells = {
+        "a message": ("MPI_Send(d, 0, MPI_INT, LAST, 5, w);", "MPI_Recv(d, 0, MPI_INT, 1, 5, w, IGNORE);", ""),
+        "messages by way of another": ("MPI_Send(d, 0, MPI_INT, 0, 5, w);", "MPI_Recv(d, 0, MPI_INT, 0, 5, w, IGNORE);",
+                                       "  GOOD if (!rank) {\n  MPI_Recv(d, 0, MPI_INT, 1, 5, w, IGNORE);\n  MPI_Send(d, 0, MPI_INT, LAST, 5, w);\n  }\n"),
+        "a barrier": ("MPI_Barrier(w);", "MPI_Barrier(w);", "  GOOD if (rank != 1 && rank != LAST) MPI_Barrier(w);\n"),
+        "a nonblocking barrier": ("MPI_Ibarrier(w, &q);\n  MPI_Wait(&q, IGNORE);", "MPI_Ibarrier(w, &q);\n  MPI_Wait(&q, IGNORE);",
+                                  "  GOOD if (rank != 1 && rank != LAST) {\n  MPI_Ibarrier(w, &q);\n  MPI_Wait(&q, IGNORE);\n  }\n"),
+        "a fence": ("MPI_Win_fence(0, y);", "MPI_Win_fence(0, y);", "  GOOD if (rank != 1 && rank != LAST) MPI_Win_fence(0, y);\n"),
+        "post and start": ("MPI_Win_post(g, 0, y);\n  MPI_Win_wait(y);", "MPI_Win_start(h, 0, y);\n  MPI_Win_complete(y);", ""),
+        "complete and wait": ("MPI_Win_start(g, 0, y);\n  MPI_Win_complete(y);", "MPI_Win_post(h, 0, y);\n  MPI_Win_wait(y);", ""),
+        "a flag that is fetched": ("MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, y);\n  MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, y);\n  MPI_Win_unlock(0, y);",
+                                   "int seen = 0;\n  while (!seen) {\n  MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, y);\n"
+                                   "  MPI_Fetch_and_op(&one, &seen, MPI_INT, 0, 0, MPI_NO_OP, y);\n  MPI_Win_unlock(0, y);\n  }", ""),
+        "a flag in its memory": ("MPI_Win_lock(MPI_LOCK_SHARED, LAST, 0, y);\n  MPI_Put(&one, 1, MPI_INT, LAST, 0, 1, MPI_INT, y);\n  MPI_Win_unlock(LAST, y);",
+                                 "MPI_Win_lock(MPI_LOCK_SHARED, LAST, 0, y);\n  while (!*(volatile int*)flag) MPI_Win_sync(y);\n  MPI_Win_unlock(LAST, y);", ""),
+    }
+    pairs = [("Put", "Put"), ("Put", "Get"), ("Get", "Put"), ("Accumulate", "Put"), ("Put", "Accumulate"), ("Rput", "Put"), ("Put of a vector", "Get"),
+             ("Accumulate", "Accumulate of another operation"), ("Fetch_and_op", "Put")]
+
+    def wrong(name, first, second, between, around=""):
+        flags = ("  const int one = 1, last = LAST, second = 1;\n  int* flag;\n  MPI_Win y;\n  MPI_Win_allocate(16, 1, MPI_INFO_NULL, w, &flag, &y);\n  *flag = 0;\n"
+                 "  MPI_Group g = group_of(1, &last), h = group_of(1, &second);\n  (void)one;\n  MPI_Barrier(w);\n")
+        body = DECLARED + flags + "  make(MPI_WIN_FLAVOR_{flavor});\n  MPI_Barrier(w);\n" + f"  if (rank == 1) {{\n  {first}\n  }}\n{between}  if (rank == LAST) {{\n  {second}\n  }}\n"
+        body += "  MPI_Barrier(w);\n  MPI_Group_free(&g);\n  MPI_Group_free(&h);\n  MPI_Win_free(&y);\n  MPI_Type_free(&v);\n  unmake();"
+        nonlocal count
+        count += 1
+        case("windows", name, body.replace("{flavor}", ("CREATE", "ALLOCATE", "DYNAMIC")[count % 3]))
+
+    count = 0
+    lock, unlock = "MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);", "MPI_Win_unlock(0, x);"
+    for number, (told, (tell, learn, between)) in enumerate(tells.items()):
+        for k, (a, b) in enumerate(pairs):
+            if (number + k) % 2 and told != "a message":
+                continue
+            begin, end = (lock, unlock) if k % 3 else ("MPI_Win_lock_all(0, x);", "MPI_Win_unlock_all(x);")
+            wrong(f"{a}, then {b}, ordered by {told} or not", f"{begin}\n  {operation(a, 0)}\n  {end}\n  GOOD {{\n  {tell}\n  }}",
+                  f"GOOD {{\n  {learn}\n  }}\n  {begin}\n  {operation(b, 0)}\n  {end}", between)
+    for a, b in pairs:
+        begin = "MPI_Win_lock(wrong ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, 0, 0, x);"
+        wrong(f"{a}, then {b}, under locks that exclude each other or not", f"{begin}\n  {operation(a, 0)}\n  {unlock}", f"{begin}\n  {operation(b, 0)}\n  {unlock}", "")
+        wrong(f"{a}, then {b}, the first under an exclusive lock or not", f"{begin}\n  {operation(a, 0)}\n  {unlock}", f"{lock}\n  {operation(b, 0)}\n  {unlock}", "")
+        flushed = "MPI_Win_lock_all(0, x);"
+        wrong(f"{a}, then {b}, flushed before a message or behind it", f"{flushed}\n  {operation(a, 0)}\n  GOOD MPI_Win_flush(0, x);\n  MPI_Send(d, 0, MPI_INT, LAST, 5, w);\n  MPI_Win_unlock_all(x);",
+              f"{flushed}\n  MPI_Recv(d, 0, MPI_INT, 1, 5, w, IGNORE);\n  {operation(b, 0)}\n  MPI_Win_unlock_all(x);", "")
+
+
+def asserted(case):
+    """MPI_MODE_NOPUT where something arrives."""
+    for number, name in enumerate(OPERATIONS):
+        if name in ("Get",):
+            continue
+        call = OPERATIONS[name].format(i=8, t="0") + HERE
+        case("windows", f"{name} in an epoch of a fence with MPI_MODE_NOPUT", DECLARED + f"  make(MPI_WIN_FLAVOR_{FLAVORS[number % 3]});\n"
+             f"  MPI_Win_fence(wrong && !rank ? MPI_MODE_NOPUT : 0, x);{HERE}\n  if (rank == 1) {{\n  {call}\n  }}\n  MPI_Win_fence(!wrong && !rank ? MPI_MODE_NOPUT : 0, x);\n"
+             f"  if (rank == 1) {OPERATIONS['Get'].format(i=8, t='0')}\n  MPI_Win_fence(0, x);\n  MPI_Type_free(&v);\n  unmake();")
+        text = EPOCHS["start"].replace("{ops}", f"  if (rank == 1) {{\n  {call}\n  }}\n").replace("MPI_Win_post(g, 0, x);", "MPI_Win_post(g, wrong ? MPI_MODE_NOPUT : 0, x);" + HERE)
+        case("windows", f"{name} in an epoch of a post with MPI_MODE_NOPUT", DECLARED + f"  make(MPI_WIN_FLAVOR_{FLAVORS[number % 3]});\n" + text + "  MPI_Type_free(&v);\n  unmake();")
+
+
 def fences(case):
     """What a program asserts of fences, and epochs of fences that nothing ends or that locks are in."""
     count = 0
@@ -287,4 +388,7 @@ def windows(case):
     requests(case)
     accumulates(case)
     dead_memory(case)
+    own_memory(case)
+    orders(case)
+    asserted(case)
     fences(case)
