@@ -161,7 +161,7 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
   rank_->begin_call(record_);
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
-  if (!rank_->windows.empty() && own_thread) learn_of_windows(this);
+  if (rank_->has_windows && own_thread) learn_of_windows(this);
   if (rank_->owned && own_thread && outer_) compare_exposed_accesses(this);
   const uint64_t of_arguments = g_process.of_arguments;
   check_arguments();
@@ -206,7 +206,7 @@ void CheckedCall::after(int result) {
   const RuleSet rules = kRulesOf[record_->id];
   if (result == MPI_SUCCESS || info().role == CallRole::kCompletion) {
     run_rules<RulePhase::kReturn>(rules);
-    if (!rank_->windows.empty() && result == MPI_SUCCESS) record_used_memory_after(this);
+    if (rank_->has_windows && result == MPI_SUCCESS) record_used_memory_after(this);
   } else {
     reports_at_error_ = g_process.reports;
     run_rules<RulePhase::kError>(rules);

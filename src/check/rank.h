@@ -365,6 +365,8 @@ struct Epochs {
   /// The last fence, if it may have begun an epoch, and the first operations since: those that the
   /// next fence completes, and those in epochs of locks.
   std::optional<CallRecord> fence, fence_operation, lock_operation;
+  /// The first store since that fence to the rank's own memory in the window.
+  std::optional<findings::Participant> store;
   bool requested = false;                ///< operations with requests may be incomplete
   std::map<int64_t, CallRecord> locked;  ///< by target
   std::vector<OneSided> operations;      ///< only where loads and stores are checked
@@ -378,6 +380,7 @@ struct Exposed {
   bool epoch;      ///< others may access it now: between fences, after MPI_Win_post
   bool under_way;  ///< operations in lock epochs were pending when the last call returned
   bool kept;       ///< the library records this rank's accesses that it is given
+  bool ordered;    ///< the order of accesses in epochs of locks is followed
   bool meets(uintptr_t address, size_t bytes) const {
     return address < high && low < address + bytes;
   }
@@ -493,6 +496,7 @@ struct alignas(64) Rank {
   int sessions = 0;
   int level = MPI_THREAD_SINGLE;
   bool arguments_told = false;  ///< a wrong argument of the current call was reported
+  bool has_windows = false;     ///< `windows` is not empty
   pthread_t thread{};           ///< the rank's first thread
   /// Set where the program was compiled with -check (accesses.h); never freed.
   OwnedMemory* owned = nullptr;

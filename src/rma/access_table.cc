@@ -51,10 +51,13 @@ bool overlap_in_part(const AccessRecord& first, const AccessRecord& second, uint
          (first.low - low) % host::builtin_size(first.element) != 0;
 }
 
-/// True for a call of the owner on its memory and an operation to it, of which one writes.
+/// True for a call of the owner on its memory, or its program's store, and an operation there, of
+/// which one writes.
 bool meets_call(const AccessRecord& a, const AccessRecord& b) {
   const AccessRecord &call = a.kind == EpochKind::kLocal ? a : b, &other = &call == &a ? b : a;
   if (other.kind > EpochKind::kPassive || other.origin_of) return false;
+  // A store is compared with what comes later; the unified model allows it beside reads.
+  if (call.exposed && (only_reads(other) || &call == &b)) return false;
   if (other.kind == EpochKind::kFence) return call.phase == other.phase;
   return other.kind == EpochKind::kStart || !call.seen;
 }

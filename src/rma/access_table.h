@@ -107,6 +107,8 @@ class AccessTable {
     AccessRecords finished;
     extract_if([&](const AccessRecord& r) { return !r.done && f(r); }, &finished);
     for (AccessRecord& record : finished) {
+      // Its bytes may be found from now on, if not before.
+      __atomic_store_n(&updated_[record.member % kPlaces], now, __ATOMIC_RELEASE);
       record.done = now;
       record.stamp = stamp;
       add_done(record);
@@ -127,8 +129,8 @@ class AccessTable {
   uint32_t size() const { return used_; }
   static constexpr uint32_t kMost = 16384, kMostDone = 128;
 
-  /// When an operation last began to change the member's memory, or that of another with the same
-  /// place; 0: never.
+  /// When an operation to the member's memory, or that of another with the same place, last began or
+  /// was complete; 0: never.
   int64_t updated(uint32_t member) const {
     return __atomic_load_n(&updated_[member % kPlaces], __ATOMIC_ACQUIRE);
   }

@@ -567,7 +567,8 @@ bool is_under_way(Win* win) {
 }
 
 Status check_used(uint64_t address, uint64_t bytes, bool writes, const char* call, uint64_t place) {
-  const AccessRecord record = record_of_call(writes, place, call, true);
+  AccessRecord record = record_of_call(writes, place, call, true);
+  record.exposed = std::strncmp(call, "MPI", 3) != 0;
   return for_each_window([&](Win* win) {
     return check_exposed(win, {{address, address + bytes}}, record, true);
   });

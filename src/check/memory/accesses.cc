@@ -206,7 +206,7 @@ void OwnedMemory::expose(const std::vector<Exposed>& windows) {
   for (const Exposed& e : exposed_) mark(e.low, e.high, -1);
   exposed_.clear();
   for (const Exposed& e : windows)
-    if (e.epoch || e.under_way) exposed_.push_back(e);
+    if (e.epoch || e.under_way || e.ordered) exposed_.push_back(e);
   for (const Exposed& e : exposed_) mark(e.low, e.high, 1);
   show();
 }
@@ -219,7 +219,9 @@ bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
 
 bool OwnedMemory::touch(const ProgramAccess& a) {
   for (const Exposed& e : exposed_) {
-    if (!e.epoch || !e.meets(a.address, a.bytes)) continue;
+    // An atomic operation may be how the program waits for an operation of another rank.
+    const bool ordered = e.ordered && a.writes && !a.reads;
+    if (!(e.epoch || ordered) || !e.meets(a.address, a.bytes)) continue;
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
     auto widen = [&, low, high](Touched& old) {
       if (old.place != a.place || old.writes != a.writes || old.win != e.win || old.low > high ||

@@ -8,6 +8,11 @@ namespace {
 int64_t assertion_of(const CheckedCall& call) { return call.at(call.find("assert")); }
 
 void check_fence(const CheckedCall& call, const Epochs& epochs) {
+  if (epochs.store && assertion_of(call) & MPI_MODE_NOSTORE)
+    report(FindingKind::kWindows,
+           "MPI_MODE_NOSTORE is given to a fence after stores to memory of the window",
+           "MPI_MODE_NOSTORE where the rank has changed nothing there since the last fence",
+           {call.me(), *epochs.store});
   if (assertion_of(call) & MPI_MODE_NOPRECEDE) {
     if (epochs.fence_operation)
       report(FindingKind::kWindows,
@@ -77,6 +82,7 @@ void record_fence(const CheckedCall& call, Epochs* epochs) {
   epochs->fence_operation.reset();
   epochs->lock_operation.reset();
   epochs->fence.reset();
+  epochs->store.reset();
   if (epochs->fenced) epochs->fence = call.record();
 }
 

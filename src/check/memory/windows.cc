@@ -63,6 +63,20 @@ void report_of_locks(std::vector<findings::Participant> calls) {
          "the other flushes or unlocks, and tells it, before that begins", std::move(calls));
 }
 
+/// Is the current call made in an epoch of locks?
+bool is_in_locks(const Rank& rank) {
+  const auto found = rank.current ? rank.epochs.find(window_of(*rank.current)) : rank.epochs.end();
+  return found != rank.epochs.end() && (found->second.all_locked || !found->second.locked.empty());
+}
+
+/// Reports a store of the program before an operation of an epoch of locks that need not follow it.
+void report_unordered(std::vector<findings::Participant> calls) {
+  report(FindingKind::kWindows,
+         "the program writes memory of a window that another access uses, and nothing orders them",
+         "after the store a message, a collective or a lock tells the other that it may begin",
+         std::move(calls));
+}
+
 /// Reports a conflict of the program with a one-sided operation in an epoch of fences or
 /// MPI_Win_post. In the separate memory model a load that meets an update is wrong, and so is a
 /// store that meets a get. The unified model only leaves open which value is read (MPI-4.0 section
@@ -115,6 +129,7 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   // The two orders of the same accesses are one finding.
   if (calls[1].site < calls[0].site) std::swap(calls[0], calls[1]);
   if (rank->calls == 0 && !g_tells_epochs) return report_of_locks(std::move(calls));
+  if (is_of_program(*first) && is_in_locks(*rank)) return report_unordered(std::move(calls));
   if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
   if (is_of_program(*first)) return report_of_program(*first, *second, std::move(calls));
   const Verb verbs[] = {verb_of(*first), verb_of(*second)};
@@ -149,8 +164,8 @@ void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
     first = std::min(first, at);
     last = std::max(last, at + static_cast<uintptr_t>(bytes));
   }
-  if (first < low) rank->windows.push_back({first, low, window, false, false, false, false});
-  if (high < last) rank->windows.push_back({high, last, window, false, false, false, false});
+  if (first < low) rank->windows.push_back({first, low, window, false, false, false, false, false});
+  if (high < last) rank->windows.push_back({high, last, window, false, false, false, false, false});
 }
 
 /// Tracks the memory of a window that the rank has made.
@@ -165,9 +180,12 @@ void add_window(Rank* rank, MPI_Win window) {
     return;
   const auto low = reinterpret_cast<uintptr_t>(base);
   const auto bytes = static_cast<uintptr_t>(*static_cast<const MPI_Aint*>(size));
-  if (bytes > 0) rank->windows.push_back({low, low + bytes, window, true, false, false, false});
-  if (*static_cast<const int*>(flavor) == MPI_WIN_FLAVOR_SHARED)
-    add_segments(rank, window, low, low + bytes);
+  const bool shared = *static_cast<const int*>(flavor) == MPI_WIN_FLAVOR_SHARED;
+  if (bytes > 0)
+    rank->windows.push_back({low, low + bytes, window, true, false, false, false, !shared});
+  if (shared) add_segments(rank, window, low, low + bytes);
+  rank->has_windows = !rank->windows.empty();
+  if (rank->owned) rank->owned->expose(rank->windows);
 }
 
 void record_window_made(const CheckedCall* call, MPI_Win window) {
@@ -184,6 +202,7 @@ void record_window_made(const CheckedCall* call, MPI_Win window) {
 
 void remove_window(Rank* rank, MPI_Win window) {
   std::erase_if(rank->windows, [&](const Exposed& e) { return e.win == window; });
+  rank->has_windows = !rank->windows.empty();
   if (rank->owned) rank->owned->expose(rank->windows);
 }
 
@@ -193,7 +212,8 @@ void record_attached(Rank* rank, const CheckedCall& call, MPI_Win window, bool i
   if (call.record().id == kCall_MPI_Win_detach)
     std::erase_if(rank->windows, [&](const Exposed& e) { return e.win == window && e.low == low; });
   else if (const auto bytes = static_cast<uintptr_t>(call.at(call.find("size"))); bytes > 0)
-    rank->windows.push_back({low, low + bytes, window, true, in_epoch, false, false});
+    rank->windows.push_back({low, low + bytes, window, true, in_epoch, false, false, true});
+  rank->has_windows = !rank->windows.empty();
   if (rank->owned) rank->owned->expose(rank->windows);
 }
 
@@ -338,6 +358,27 @@ bool orders_accesses_of_others(const CallRecord& call) {
 
 }  // namespace
 
+namespace {
+
+/// Was the access in an epoch of fences or MPI_Win_post?
+bool is_in_epoch(const Rank& rank, const OwnedMemory::Touched& t) {
+  return std::any_of(rank.windows.begin(), rank.windows.end(), [&](const Exposed& e) {
+    return e.win == t.win && e.epoch && e.meets(t.low, t.high - t.low);
+  });
+}
+
+/// Remembers the first store since a fence, for MPI_MODE_NOSTORE.
+void record_store(Rank* rank, const OwnedMemory::Touched& t, uint64_t site) {
+  const auto epochs = rank->epochs.find(t.win);
+  if (!t.writes || epochs == rank->epochs.end() || epochs->second.store) return;
+  for (const Exposed& e : rank->windows)
+    if (e.win == t.win && e.own && e.meets(t.low, t.high - t.low))
+      epochs->second.store = findings::Participant{rank->world, words_of(t.function, t.writes), "",
+                                                   site, "has changed the memory"};
+}
+
+}  // namespace
+
 void compare_exposed_accesses(CheckedCall* call) {
   Rank* rank = call->rank();
   if (!MPIX_Tool_accessed || rank->windows.empty()) return;
@@ -353,9 +394,16 @@ void compare_exposed_accesses(CheckedCall* call) {
   }
   for (const OwnedMemory::Touched& t : rank->owned->extract_touched()) {
     const bool keeps = keeps_all || t.win == ended;
+    const uint64_t site = site_of(t.place);
+    record_store(rank, t, site);
+    if (!is_in_epoch(*rank, t)) {
+      MPIX_Tool_used(reinterpret_cast<const void*>(t.low), static_cast<MPI_Count>(t.high - t.low),
+                     t.writes, words_of(t.function, t.writes), site);
+      continue;
+    }
     MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
                        static_cast<MPI_Count>(t.high - t.low), t.writes,
-                       words_of(t.function, t.writes), site_of(t.place), keeps);
+                       words_of(t.function, t.writes), site, keeps);
     if (!keeps) continue;
     for (Exposed& e : rank->windows) e.kept |= e.win == t.win;
   }
@@ -364,9 +412,12 @@ void compare_exposed_accesses(CheckedCall* call) {
 void compare_touched_now(Rank* rank) {
   g_tells_epochs = true;
   for (const OwnedMemory::Touched& t : rank->owned->extract_touched()) {
+    if (!is_in_epoch(*rank, t)) continue;
+    const uint64_t site = site_of(t.place);
+    record_store(rank, t, site);
     MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
                        static_cast<MPI_Count>(t.high - t.low), t.writes,
-                       words_of(t.function, t.writes), site_of(t.place), 1);
+                       words_of(t.function, t.writes), site, 1);
     for (Exposed& e : rank->windows) e.kept |= e.win == t.win;
   }
   g_tells_epochs = false;

@@ -95,7 +95,7 @@ void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
     op.posted.reset();
   }
   op.active = false;
-  const bool uses = !rank->windows.empty() && !cancelled;
+  const bool uses = rank->has_windows && !cancelled;
   if (!op.rare || op.persistent) {
     if (op.partitioned || op.collective.comm) learn_everything(rank);
     if (uses) record_used_memory(*rank, op.call, op.regions, status);
