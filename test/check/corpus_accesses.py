@@ -403,6 +403,17 @@ def exposed(case):
         for remote, access in (("Put", "c[1] = p[9];"), ("Get", "p[9] = 7;")):
             wrong(f"the model is asked for: {remote} and {access}, {window}", window, asked + BOUNDS["fence"][0]
                   + f"  if (rank == 1)\n    {REMOTE[remote]}{HERE}\n  if (wrong && !rank)\n    {access}{HERE}\n{BOUNDS['fence'][1]}  if (!wrong && !rank)\n    {access}\n")
+    # A store before an operation of an epoch of locks. It takes a while until the operation, so that the store is first.
+    for number, (lock, (begin, flush, end)) in enumerate(LOCKS.items()):
+        for remote in ("Put", "Accumulate", "Get_accumulate"):
+            for window in ("created", "allocated"):
+                if lock == "an exclusive lock":
+                    continue  # it orders what comes before
+                wrong(f"a store, then {remote} under {lock}, {window}", window, f"  if (!rank) {{\n    p[9] = 7;{HERE}\n  MPI_Type_size(MPI_INT, &c[80]);\n  }}\n  GOOD MPI_Barrier(w);\n"
+                      f"  if (rank == 1) {{\n  BAD usleep(20000);\n  {begin}\n    {REMOTE[remote]}{HERE}\n  {end}\n  }}\n  MPI_Barrier(w);\n")
+    for window in WINDOWS:
+        wrong(f"a store, then a fence with MPI_MODE_NOSTORE, {window}", window, f"  MPI_Win_fence(0, x);\n  if (!rank)\n    p[9] = 7;{HERE}\n  c[1] = p[10];\n"
+              f"  MPI_Win_fence(wrong ? MPI_MODE_NOSTORE : 0, x);{HERE}\n  c[1] = p[9];\n  MPI_Win_fence(MPI_MODE_NOSTORE, x);\n  MPI_Win_fence(0, x);\n")
     # Accesses are correct if locks order them, or MPI_Win_sync and values that the program reads from the memory.
     for window in WINDOWS:
         start = f"  if (wrong) MPI_Win_fence(0, x);\n  if (wrong && rank == 1)\n    {REMOTE['Put']}{HERE}\n  if (wrong) MPI_Barrier(w);\n"
