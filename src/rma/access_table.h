@@ -129,8 +129,8 @@ class AccessTable {
   uint32_t size() const { return used_; }
   static constexpr uint32_t kMost = 16384, kMostDone = 128;
 
-  /// When an operation to the member's memory, or that of another with the same place, last began or
-  /// was complete; 0: never.
+  /// When an operation to the member's memory, or that of another with the same place, last began
+  /// or was complete; 0: never.
   int64_t updated(uint32_t member) const {
     return __atomic_load_n(&updated_[member % kPlaces], __ATOMIC_ACQUIRE);
   }
