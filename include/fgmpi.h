@@ -360,6 +360,14 @@ int MPIX_Tool_notify(int process, const void* data, int bytes);
  * none. A tool calls this before MPI_Init. Local. */
 typedef void (*MPIX_Tool_idle)(void);
 int MPIX_Tool_parked(MPIX_Tool_idle parked);
+/* Sets functions for ends of ranks that are no errors of MPI. `left` is called by a rank that has
+ * called MPI_Init and ends without MPI_Finalize, with its exit status, before the library finalizes
+ * it. `crashed` is called in the handler of a signal such as SIGSEGV, once what has happened was
+ * written, with the address of the fault or null: it may call nothing of MPI that communicates, and
+ * need not return. Null: none. Local. */
+typedef void (*MPIX_Tool_left)(int status);
+typedef void (*MPIX_Tool_crashed)(int signal_number, const void* address);
+int MPIX_Tool_ends(MPIX_Tool_left left, MPIX_Tool_crashed crashed);
 
 #ifdef __cplusplus
 }

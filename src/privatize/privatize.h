@@ -71,6 +71,9 @@ bool started_through_us();
 /// called on the host stack.
 void restore_after_fork();
 
+/// Sets a function that a crash report calls for a tool (MPIX_Tool_ends); null: none.
+void set_tool_crashed(void (*crashed)(int signal_number, const void* address));
+
 /// Writes out what ranks have printed, unfinished lines too. Called before the process ends or the
 /// job is aborted.
 void finish_output();

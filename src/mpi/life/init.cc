@@ -144,9 +144,16 @@ void finalize_running_rank() {
   p->mpi_phase = kFinalised;
 }
 
+namespace {
+void (*g_tool_left)(int status) = nullptr;
+}
+
+void set_tool_left(void (*left)(int status)) { g_tool_left = left; }
+
 void finalize_forgotten(int status) {
   sched::Proclet* p = sched::current();
   auto* rank = static_cast<comm::RankState*>(p->rank_state);
+  if (g_tool_left) g_tool_left(status);
   if (status != 0) {
     std::fprintf(stderr, "fgmpi: rank %u exited with status %d without calling MPI_Finalize\n",
                  static_cast<uint32_t>(rank->world.rank), status);

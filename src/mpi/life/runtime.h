@@ -78,6 +78,8 @@ int level_to_grant(int level);
 
 /// Does the work of MPI_Finalize for the running rank.
 void finalize_running_rank();
+/// Sets a function that a rank without MPI_Finalize calls with its exit status (MPIX_Tool_ends).
+void set_tool_left(void (*left)(int status));
 /// Finishes MPI for a rank whose program has ended without MPI_Finalize: reports a failure in one
 /// line, then finalizes.
 void finalize_forgotten(int status);

@@ -12,6 +12,7 @@
 #include "mpi/binding.h"
 #include "mpi/comm/comm_common.h"
 #include "mpi/comm/comm_messages.h"
+#include "mpi/life/runtime.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/engine.h"
@@ -88,6 +89,13 @@ FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), v
 FGMPI_EXTENSION int MPIX_Tool_parked(void (*parked)()) {
   FGMPI_TAKE_TURN("MPIX_Tool_parked", MPIX_Tool_parked(parked));
   pt2pt::set_tool_parked(parked);
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_ends(void (*left)(int), void (*crashed)(int, const void*)) {
+  FGMPI_TAKE_TURN("MPIX_Tool_ends", MPIX_Tool_ends(left, crashed));
+  mpi::set_tool_left(left);
+  privatize::set_tool_crashed(crashed);
   return MPI_SUCCESS;
 }
 

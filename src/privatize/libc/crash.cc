@@ -139,12 +139,15 @@ void report_stack(ucontext_t* context) {
   context->uc_mcontext = before;
 }
 
-/// True if the stack pointer is outside of the running proclet's stack: a function with local
-/// variables larger than the guard has moved it past the guard.
-bool beyond_stack(const sched::Proclet* running, const ucontext_t* context) {
-  if (!running || sched::on_host_stack()) return false;
-  auto low = reinterpret_cast<uintptr_t>(running->stack_low);
-  return machine::stack_pointer(*context) - low >= running->stack_size;
+/// How far above the lowest byte of its stack a function's stack pointer may be when the function
+/// touches the guard below.
+constexpr uintptr_t kNearGuard = 4096;
+
+/// The distance of the stack pointer from the lowest byte of the running proclet's stack. It wraps
+/// where a function with local variables larger than the guard has moved the pointer past the
+/// guard.
+uintptr_t height_on_stack(const sched::Proclet* running, const ucontext_t* context) {
+  return machine::stack_pointer(*context) - reinterpret_cast<uintptr_t>(running->stack_low);
 }
 
 /// The crash that is being reported.
@@ -171,9 +174,13 @@ bool is_memory_fault() {
 bool is_stack_overflow(const sched::Proclet* running) {
   bool in_guard = false;
   const sched::Proclet* at = sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
-  // A fault in the guard of another proclet's stack is no overflow of the running proclet's stack.
-  return is_memory_fault() && running &&
-         ((at == running && in_guard) || beyond_stack(running, g_crash.context));
+  if (!is_memory_fault() || !running || sched::on_host_stack()) return false;
+  const uintptr_t height = height_on_stack(running, g_crash.context);
+  if (height >= running->stack_size) return true;
+  // A fault in the guard of another proclet's stack is no overflow of the running proclet's stack,
+  // nor is one by a pointer into the guard while the stack pointer is far above it: that is a
+  // buffer at the end of the stack that lies below.
+  return at == running && in_guard && height < kNearGuard;
 }
 
 /// Writes words such as "; rank 3 ran last, its last call was MPI_Recv".
@@ -209,7 +216,13 @@ void report_cause() {
   const char* at = identity.who == sched::Identity::kNobody ? "outside of any rank" : who;
   bool in_guard = false;
   sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
-  if (is_memory_fault() && (in_guard || sched::is_guard_of_descriptors(g_crash.info->si_addr)))
+  if (is_memory_fault() && in_guard)
+    return report(
+        "fgmpi: %s: %s, at the edge of a rank's stack: a buffer there is too small for what is "
+        "read "
+        "or written%s\n",
+        at, what, last);
+  if (is_memory_fault() && sched::is_guard_of_descriptors(g_crash.info->si_addr))
     return report(
         "fgmpi: %s: %s, at the edge of memory of the library: what lies beside it is too small for "
         "what was written there%s\n",
@@ -238,11 +251,18 @@ void report_signal_only() {
       words_of_signal());
 }
 
+void (*g_tool_crashed)(int signal_number, const void* address) = nullptr;
+
+void call_tool() {
+  if (g_tool_crashed)
+    g_tool_crashed(g_crash.signal, is_memory_fault() ? g_crash.info->si_addr : nullptr);
+}
+
 void report_interrupted_stack() { report_stack(g_crash.context); }
 
 /// The steps of a report, in their order. A step that ends by a fault or an alarm is not resumed.
-constexpr void (*kSteps[])() = {write_output_in_crash, report_cause_once, report_signal_only,
-                                report_interrupted_stack, leave_end_mark};
+constexpr void (*kSteps[])() = {write_output_in_crash,    report_cause_once, report_signal_only,
+                                report_interrupted_stack, call_tool,         leave_end_mark};
 constexpr int kStackStep = 3;
 volatile sig_atomic_t g_step = -1;  ///< index of the current step; -1: no crash is reported
 
@@ -311,6 +331,8 @@ bool of_fortran_runtime(void* code) {
 }
 
 }  // namespace
+
+void set_tool_crashed(void (*crashed)(int, const void*)) { g_tool_crashed = crashed; }
 
 void install_crash_reports() {
   if (!settings::on(settings::kCrashReport)) return;
