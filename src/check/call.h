@@ -520,6 +520,18 @@ inline void handle_arrived() {
   if (g_attention.load(std::memory_order_acquire) & kArrived) handle_all_arrived();
 }
 void rank_ends(Rank* rank);
+/// Sets which findings are written, and where: as the process begins, or before a finding that comes
+/// earlier.
+void open_spool();
+
+// ends.cc -----------------------------------------------------------------------------------------
+/// Registers for ranks that leave without MPI_Finalize and for crashes. Called when this library is
+/// loaded.
+void follow_ends();
+/// An error is about to end the job, of a rank that is in no call which is watched: reports it, with
+/// the line that the call stack tells.
+void report_unwatched_error(const Rank* rank, const char* text);
+
 /// A rank of a reported deadlock goes on, because another job or the limit of buffering has given
 /// way: withdraws the findings.
 void withdraw_deadlock();

@@ -18,6 +18,7 @@
 #pragma weak MPIX_Tool_used
 #pragma weak MPIX_Tool_updates
 #pragma weak MPIX_Tool_parked
+#pragma weak MPIX_Tool_ends
 #pragma weak MPIX_Tool_conflicts
 #pragma weak MPIX_Tool_places
 #pragma weak MPIX_Tool_enter

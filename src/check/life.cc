@@ -95,7 +95,8 @@ void before_fatal_error(int error_class, const char* text) {
   send_held_details();
   send_due_notices();
   Rank* rank = current_rank();
-  if (!rank || !rank->in_call || !rank->current) return;
+  if (!rank || rank->ended || !rank->in_call || !rank->current)
+    return report_unwatched_error(rank, text);
   const CallRecord& current = *rank->current;
   std::vector<findings::Participant> calls = {participant(rank, current)};
   auto collective = [](const CallRecord& call) {
@@ -125,18 +126,28 @@ void before_fatal_error(int error_class, const char* text) {
   if (key && of) report_consequence(rank, *of, error_class, key);
 }
 
+}  // namespace
+
+void open_spool() {
+  if (const char* kinds = environment::text(environment::kCheckKinds))
+    findings::parse_kinds(kinds, &g_process.kinds);
+  if (const char* folder = environment::text(environment::kCheckFolder))
+    g_process.spool.open(folder);
+}
+
+namespace {
+
 bool set_up_process() {
   Process& p = g_process;
-  const char* folder = environment::text(environment::kCheckFolder);
-  if (!folder || !MPIX_Tool_handlers || !MPIX_Tool_word || !MPIX_Get_collocated_size) return false;
-  if (const char* kinds = environment::text(environment::kCheckKinds))
-    findings::parse_kinds(kinds, &p.kinds);
+  if (!environment::text(environment::kCheckFolder) || !MPIX_Tool_handlers || !MPIX_Tool_word ||
+      !MPIX_Get_collocated_size)
+    return false;
+  open_spool();
   const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
   p.unbuffered = buffering && !std::strcmp(buffering, "zero");
   const char* repeated = environment::text(settings::kRecords[settings::kCheckRepeated].name);
   p.all_in_full = repeated && !std::strcmp(repeated, "off");
   update_follows_steps();
-  p.spool.open(folder);
   p.pid = getpid();
   MPIX_Get_collocated_size(&p.ranks);
   MPIX_Get_collocated_startrank(&p.first);
@@ -167,7 +178,7 @@ void record_thread_level(Rank* rank) {
     if (each) each->short_path = nullptr;
 }
 
-void rank_begins() {
+void rank_begins(Calls call, const void* place) {
   static findings::ByFirstRank is_set_up;
   const bool on = is_set_up(set_up_process);
   MPI_Comm parent = MPI_COMM_NULL;
@@ -182,6 +193,8 @@ void rank_begins() {
   constexpr int kEpochBits = 40;
   rank->epoch = static_cast<uint64_t>(local) << kEpochBits | 1;
   *MPIX_Tool_word() = rank.get();
+  rank->init_call = call;
+  rank->init_site = site_of(place);
   follow_accesses(rank.get());
   g_process.all[local] = std::move(rank);
 }
@@ -241,6 +254,7 @@ namespace {
   // Registered before any rank begins, because with sessions ranks of other processes may have
   // returned from MPI_Init long before those of this one.
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
+    follow_ends();
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
     MPIX_Tool_parked([] {
       send_held_details();
@@ -250,13 +264,16 @@ namespace {
   follow_conflicts();
 }
 
-int begun(int result) {
-  if (result == MPI_SUCCESS) rank_begins();
+int begun(int result, Calls call, const void* place) {
+  if (result == MPI_SUCCESS) rank_begins(call, place);
   return result;
 }
-int init(int* argc, char*** argv) { return begun(g_next.MPI_Init(argc, argv)); }
-int init_thread(int* argc, char*** argv, int required, int* provided) {
-  return begun(g_next.MPI_Init_thread(argc, argv, required, provided));
+int init(int* argc, char*** argv, const void* place) {
+  return begun(g_next.MPI_Init(argc, argv), kCall_MPI_Init, place);
+}
+int init_thread(int* argc, char*** argv, int required, int* provided, const void* place) {
+  return begun(g_next.MPI_Init_thread(argc, argv, required, provided), kCall_MPI_Init_thread,
+               place);
 }
 
 /// A session may be granted a higher thread level than the rank, or other ranks, had before.

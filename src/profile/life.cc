@@ -205,8 +205,8 @@ int begun(int result) {
   if (result == MPI_SUCCESS) rank_begins();
   return result;
 }
-int init(int* argc, char*** argv) { return begun(g_next.MPI_Init(argc, argv)); }
-int init_thread(int* argc, char*** argv, int required, int* provided) {
+int init(int* argc, char*** argv, const void*) { return begun(g_next.MPI_Init(argc, argv)); }
+int init_thread(int* argc, char*** argv, int required, int* provided, const void*) {
   return begun(g_next.MPI_Init_thread(argc, argv, required, provided));
 }
 

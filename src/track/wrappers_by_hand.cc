@@ -42,7 +42,7 @@ void record_first(Calls id, uint64_t begin, int result, bool session) {
           0};
 }
 
-int init(int* argc, char*** argv) {
+int init(int* argc, char*** argv, const void*) {
   need_mpi("MPI_Init");
   const uint64_t begin = ticks();
   const int result = g_next.MPI_Init(argc, argv);
@@ -50,7 +50,7 @@ int init(int* argc, char*** argv) {
   return result;
 }
 
-int init_thread(int* argc, char*** argv, int required, int* provided) {
+int init_thread(int* argc, char*** argv, int required, int* provided, const void*) {
   need_mpi("MPI_Init_thread");
   const uint64_t begin = ticks();
   const int result = g_next.MPI_Init_thread(argc, argv, required, provided);
