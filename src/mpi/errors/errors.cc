@@ -13,6 +13,7 @@
 
 #include "base/plain_mutex.h"
 #include "comm/errhandler.h"
+#include "host/error_text.h"
 #include "host/host.h"
 #include "mpi/calls.h"
 #include "mpi/errors/error_texts.h"
@@ -193,9 +194,11 @@ int fail_code(const char* call, comm::Comm* comm, int code) {
     return code;
   }
   std::string text = text_of(code);
+  if (is_of_host(code)) text = host::plain_error_text(text);
+  if (!is_ours(code)) text += std::string(" in ") + call;
   std::string line = "Fatal error on " + rank_words() + ": " + text;
-  if (!is_ours(code)) line += std::string(" in ") + call;
-  std::replace(line.begin(), line.end(), '\n', ' ');  // the host's own words may be several lines
+  std::replace(line.begin(), line.end(), '\n',
+               ' ');  // the program's own words may be several lines
   if (g_tool_fatal) g_tool_fatal(class_of(code), text.c_str());
   abort_job(class_of(code), line + comm_words(comm));
 }
