@@ -36,7 +36,9 @@ int CheckedJob::report(int status, const std::vector<std::string>& reports) {
   findings::FindingReport report;
   report.read(folder_);
   report.resolve();
-  std::fputs(report.to_text().c_str(), stderr);
+  // The job may have ended in the middle of a line.
+  if (const std::string text = report.to_text(); !text.empty())
+    std::fprintf(stderr, "\n%s", text.c_str());
   for (const std::string& path : reports)
     if (Status s = report.write(path); !s.ok()) {
       std::fprintf(stderr, "mpiexec: %s\n", s.what().c_str());

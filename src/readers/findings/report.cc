@@ -213,6 +213,19 @@ std::string FindingReport::place_words(uint64_t site) const {
   return words;
 }
 
+bool FindingReport::goes_on(size_t position) const {
+  if (position == 0) return false;
+  const Finding &before = finding(order_[position - 1]), &now = finding(order_[position]);
+  return now.kind == FindingKind::kDeadlock && before.kind == now.kind &&
+         before.sentence == now.sentence;
+}
+
+size_t FindingReport::count() const {
+  size_t findings = 0;
+  for (size_t i = 0; i < order_.size(); ++i) findings += !finding(order_[i]).note && !goes_on(i);
+  return findings;
+}
+
 size_t FindingReport::notes() const {
   size_t notes = 0;
   for (uint64_t key : order_) notes += found_.at(key).finding.note;
@@ -229,15 +242,10 @@ std::string FindingReport::count_words() const {
 
 std::string FindingReport::to_text() const {
   std::string text;
-  FindingKind last = FindingKind::kCount;
-  std::string last_sentence;
-  for (uint64_t key : order_) {
-    const Joined& j = found_.at(key);
+  for (size_t at = 0; at < order_.size(); ++at) {
+    const Joined& j = found_.at(order_[at]);
     const Finding& f = j.finding;
-    // All waiting calls of a deadlock form one block.
-    const bool goes_on =
-        f.kind == FindingKind::kDeadlock && last == f.kind && last_sentence == f.sentence;
-    if (!goes_on) {
+    if (!goes_on(at)) {
       text += format("fgmpi: check: %s%s: ", kKinds[static_cast<size_t>(f.kind)].name,
                      f.note ? " (note)" : "") +
               f.sentence + "\n";
@@ -249,9 +257,7 @@ std::string FindingReport::to_text() const {
       const std::string place = place_words(p.site);
       text += (place.empty() ? "" : "\nfgmpi:     at " + place) + "\n";
     }
-    if (!f.allowed.empty() && !goes_on) text += "fgmpi:   allowed: " + f.allowed + "\n";
-    last = f.kind;
-    last_sentence = f.sentence;
+    if (!f.allowed.empty() && !goes_on(at)) text += "fgmpi:   allowed: " + f.allowed + "\n";
   }
   if (!order_.empty()) text += "fgmpi: check: " + count_words() + "\n";
   return text;

@@ -41,8 +41,8 @@ class FindingReport {
   /// same lines: a compiler may copy a call, in loops that it unrolls or functions that it inlines.
   void resolve();
 
-  /// The number of findings without notes.
-  size_t count() const { return order_.size() - notes(); }
+  /// The number of findings without notes. What several ranks wait for in a deadlock is one.
+  size_t count() const;
   size_t notes() const;
   /// The keys of the findings, in the order of arrival.
   const std::vector<uint64_t>& keys() const { return order_; }
@@ -63,6 +63,8 @@ class FindingReport {
   void join_lines();
   /// As key_of(), with lines in place of sites.
   uint64_t key_by_lines(const Finding& finding) const;
+  /// Does the finding belong to the one before it, as a waiting call of the same deadlock?
+  bool goes_on(size_t position) const;
   std::string count_words() const;  ///< "2 findings, 1 note"
   std::string place_words(uint64_t site) const;
   /// Does the site have no line of the program's own?
