@@ -320,6 +320,10 @@ int64_t parts_of(const CheckedCall& call, bool sends, OwnComm* own,
 /// different addresses?
 void check_types_committed(CheckedCall* call);
 void check_results_apart(CheckedCall* call);
+/// Rules: do entries of a datatype overlap that the call receives with, and does the operation take
+/// the datatype at every library?
+void check_received_types(CheckedCall* call);
+void check_operation_types(CheckedCall* call);
 /// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
 /// spool. After the job, ranks that look computed are reported in a note.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);
@@ -384,6 +388,12 @@ bool report_too_long(Rank* rank, const CallRecord& current);
 void withdraw_message(const CheckedComm* comm, int receiver_world, uint64_t message_id);
 void report_messages_left();
 void on_message(const void* data, int bytes);
+
+// unmatched.cc ------------------------------------------------------------------------------------
+/// The rank waits for ever, in its current call, for `awaited` or for the call itself where that is
+/// null. If it receives, adds messages for the rank that it would receive with other arguments.
+void add_unmatched_messages(Rank* rank, const RequestOperation* awaited,
+                            std::vector<findings::Participant>* calls);
 
 // partitioned.cc ----------------------------------------------------------------------------------
 inline bool is_partitioned(const CallInfo& info) {
@@ -499,6 +509,10 @@ void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& ca
 /// An error is about to end the job: waits for a short time (README) for what other processes have
 /// announced of the calls.
 void ask_others();
+
+// early.cc ----------------------------------------------------------------------------------------
+/// A rank of another process has entered a collective call that it knew a rank of this one had left.
+void on_left_early(const void* data, size_t bytes);
 
 // pairs.cc ----------------------------------------------------------------------------------------
 /// Sends the pieces about collective calls that are held back until all members here have called.

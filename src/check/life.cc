@@ -40,7 +40,7 @@ void arrived(int process, const void* data, int bytes) {
     return on_partitioned(data, static_cast<size_t>(bytes));
   if (kind != WireKind::kMessage && kind != WireKind::kRepeatedMessage &&
       kind != WireKind::kMessageClock && kind != WireKind::kWithdrawnMessage &&
-      kind != WireKind::kProgress)
+      kind != WireKind::kLeftEarly && kind != WireKind::kProgress)
     return on_agreement(process, data, bytes);
   const auto size = static_cast<size_t>(bytes);
   std::lock_guard guard(g_arrived_lock);
@@ -54,6 +54,7 @@ void arrived(int process, const void* data, int bytes) {
 /// Called before the library reports a deadlock: makes a finding for each rank that
 /// waits in a call.
 void before_deadlock_report() {
+  handle_arrived();
   report_accesses();
   report_disagreements();
   g_attention.fetch_or(kDeadlockIsTold, std::memory_order_relaxed);
@@ -66,6 +67,7 @@ void before_deadlock_report() {
             participant(rank.get(), awaited->call,
                         (why.empty() ? "is waited for" : "is waited for, and " + why).c_str()));
       }
+      add_unmatched_messages(rank.get(), awaited_by(rank.get(), *rank->current), &calls);
       if (g_process.unbuffered)
         g_process.deadlock.push_back(
             report(FindingKind::kBuffering, "ranks wait for ever when no standard send is buffered",

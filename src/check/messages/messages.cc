@@ -439,7 +439,10 @@ void check_messages_before(CheckedCall* call) {
     // A blocking receive without an earlier one need not be entered into the list.
     call->alone = info.starts == Starts::kBlocking && rank->posted.empty() && !g_process.threads &&
                   info.role != CallRole::kMatchedProbe;
-    if (!call->alone) call->posted = post(rank, call->kept());
+    if (!call->alone)
+      call->posted = post(rank, call->kept());
+    else  // so that a deadlock can name messages on the communicator
+      rank->comm_of(static_cast<MPI_Comm>(call->value(&Positions::comm)));
   }
   if (info.role == CallRole::kMatchedReceive) {
     const auto* handle = static_cast<const int*>(call->pointer(&Positions::message));
@@ -718,6 +721,7 @@ void on_message(const void* data, int bytes) {
   const auto kind = static_cast<WireKind>(*static_cast<const uint8_t*>(data));
   const auto size = static_cast<size_t>(bytes);
   if (kind == WireKind::kProgress) return on_progress(data, size);
+  if (kind == WireKind::kLeftEarly) return on_left_early(data, size);
   if (kind == WireKind::kRepeatedMessage) {
     WireRepeatedMessage again;
     if (size != sizeof again) return;
