@@ -425,11 +425,25 @@ const TypeLayout* layout_of(MPI_Datatype type) {
   auto found = layouts().find(type);
   if (found == layouts().end()) {
     TypeLayout built = build(type);
+    built.overlaps = has_overlap(built.blocks);
     found = layouts().insert_or_assign(type, std::move(built)).first;
   }
   // Elements of an unordered_map keep their address.
   if (is_predefined(type)) basic_of(type) = {type, &found->second};
   return &found->second;
+}
+
+bool is_floating(MPI_Datatype type) {
+  const Predefined* p = find_predefined(type);
+  return p && (p->of == kFloat || p->of == kComplex);
+}
+
+bool has_overlap(std::vector<ByteBlock> blocks) {
+  std::sort(blocks.begin(), blocks.end(),
+            [](const ByteBlock& a, const ByteBlock& b) { return a.offset < b.offset; });
+  for (size_t i = 1; i < blocks.size(); ++i)
+    if (blocks[i].offset < blocks[i - 1].offset + blocks[i - 1].bytes) return true;
+  return false;
 }
 
 void forget_layout(MPI_Datatype type) { layouts().erase(type); }

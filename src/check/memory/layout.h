@@ -48,6 +48,7 @@ struct TypeLayout {
   std::vector<uint8_t> sequence;  ///< predefined types by number; only if at most kMostSequence
   std::vector<ByteBlock> blocks;  ///< in the type's order; only if at most kMostBlocks
   bool exact = true;              ///< `blocks` is complete
+  bool overlaps = false;          ///< some of `blocks` have bytes in common
   int64_t low = 0, high = 0;      ///< bounds of the bytes of one element
   int64_t extent = 0, size = 0;
 
@@ -63,6 +64,11 @@ inline bool is_predefined(int handle) {
          datatype::pair_index(handle) < datatype::kPairTypes || datatype::is_value_index(handle) ||
          handle == MPI_DATATYPE_NULL;
 }
+
+/// Is it a predefined type of floating or complex numbers?
+bool is_floating(MPI_Datatype type);
+/// Do some of these blocks have bytes in common?
+bool has_overlap(std::vector<ByteBlock> blocks);
 
 /// The layout of a type that the calling rank can use; null where the handle is no type. Valid
 /// until forget_layout().

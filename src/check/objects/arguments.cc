@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "check/call.h"
+#include "host/error_text.h"
 
 namespace fgmpi::check {
 namespace {
@@ -46,6 +47,58 @@ void check_types_committed(CheckedCall* call) {
     }
     for (MPI_Datatype type : types_of_parts(*call, buffer))
       if (check_datatype(call, type)) return;
+  }
+}
+
+namespace {
+
+/// Do elements of a datatype overlap each other, where there are several?
+bool elements_overlap(MPI_Datatype type, const TypeLayout& l, int64_t count) {
+  if (count < 2 || l.extent >= l.high - l.low) return false;
+  Region r;
+  r.type = type;
+  r.count = count;
+  set_reach(&r, l);
+  return has_overlap(r.blocks);
+}
+
+}  // namespace
+
+void check_received_types(CheckedCall* call) {
+  const CallInfo& info = call->info();
+  const auto& made = call->rank()->made[static_cast<size_t>(Object::kDatatype)];
+  if (made.empty()) return;
+  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    const Parameter& p = info.parameters[i];
+    if (p.what == ParameterUse::kRead || p.second < 0 || p.length < 0 ||
+        info.parameters[p.second].array || call->at(i) == word_of_in_place())
+      continue;
+    const auto type = static_cast<MPI_Datatype>(call->at(p.second));
+    const auto from = made.find(static_cast<uint32_t>(type));
+    const TypeLayout* l = from == made.end() ? nullptr : layout_of(type);
+    if (!l) continue;
+    const bool counts = info.parameters[p.length].what == ParameterUse::kCount;
+    if (!l->overlaps && !(counts && elements_overlap(type, *l, call->at(p.length)))) continue;
+    report(FindingKind::kArguments, "entries of a datatype that receives overlap",
+           "each entry of a datatype that receives has bytes of its own",
+           {call->me(), participant(call->rank(), from->second.call, "made it")});
+  }
+}
+
+void check_operation_types(CheckedCall* call) {
+  const auto op = static_cast<MPI_Op>(call->value(&Positions::op));
+  if (op != MPI_LAND && op != MPI_LOR && op != MPI_LXOR) return;
+  for (int i = 0; i < call->info().count; ++i) {
+    const Parameter& p = call->info().parameters[i];
+    if (p.object != Object::kDatatype || p.array ||
+        !is_floating(static_cast<MPI_Datatype>(call->at(i))))
+      continue;
+    report(FindingKind::kArguments, "a logical operation is applied to a floating type",
+           "harmless only with libraries that take it: MPI defines MPI_LAND, MPI_LOR and MPI_LXOR "
+           "for integers of C and for logicals",
+           {call->me()}, true);
+    return;
   }
 }
 
@@ -107,7 +160,8 @@ void report_error_result(const Rank* rank, const CallRecord& call, int result) {
   std::vector<findings::Participant> calls = {participant(rank, call)};
   if (of_epochs) add_epochs(rank, call, &calls);
   report(of_epochs ? FindingKind::kWindows : FindingKind::kArguments,
-         std::string("a call has returned an error: ") + text, "", std::move(calls), true);
+         "a call has returned an error: " + host::plain_error_text(text), "", std::move(calls),
+         true);
 }
 
 void report_error_after(CheckedCall* call) {

@@ -321,6 +321,7 @@ void check_requests_before(CheckedCall* call) {
   rank->given = requests;
   if (!rank->inside.empty()) check_concurrent_completions(call);
   const uint64_t this_list = ++rank->next_list;
+  const bool frees = call->info().parameters[call->info().at.given].life == Life::kFreed;
   for (int64_t i = 0; i < count; ++i) {
     if (list[i] == MPI_REQUEST_NULL) continue;
     auto found = rank->requests.find(list[i]);
@@ -339,6 +340,11 @@ void check_requests_before(CheckedCall* call) {
       report(FindingKind::kArguments, "a persistent request is started while it is active",
              "MPI_Wait or a call like it completes a request before it is started again",
              {call->me(), participant(rank, op.call, "made it")});
+    if (frees && op.active && op.posted && !op.released)
+      report(FindingKind::kArguments,
+             "an active receive is freed: nothing tells when its data are there",
+             "harmless only if the program learns it otherwise; MPI_Wait completes a receive",
+             {call->me(), participant(rank, op.call, "made it")}, true);
     if (call->info().role == CallRole::kStart && !op.active) start_message(call, &op);
     if (op.rare && op.partitioned) check_partitioned_before(call, &op);
     if (op.real != MPI_REQUEST_NULL) list[i] = op.real;
