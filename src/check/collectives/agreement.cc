@@ -299,6 +299,9 @@ void check_collective_before(CheckedCall* call) {
   const Arguments a{*call, *own};
   if (call->record().id == kCall_MPI_Intercomm_create) check_leaders_before(a, rank);
   const uint64_t number = own->collectives++;
+  if (!c.inter && !g_process.threads)
+    if (const int by = rank->knows.left_early_by(c.key, number); by >= 0)
+      report_left_early(rank, call->record(), c, number, by);
   call->collective = {own->comm, number, a.is_root()};
   step_enter(rank, call->collective, own->rank);
   if (info.role == CallRole::kCollective) declare_own_values(call, a);

@@ -241,11 +241,19 @@ void end_if_over(const CheckedComm& c, uint64_t number, CollectiveEntry* e);
     if (!c.others.empty() || c.inter)
       rank->knows.learn_comm({of_comm(without_side(c.key)), number + 1});
   }
+  if (of != AwaitedMembers::kAll && (e->arrived < c.local_members || !c.others.empty()) && !c.inter)
+    rank->knows.learn_comm({of_left(c.key), left_early(number, rank->world)});
   if (++e->left == c.local_members) end_if_over(c, number, e);
 }
 /// What other processes must learn of a call is sent when the last member here makes it, or a few
 /// calls later if that is sooner.
 void notices_due_within_call();
+
+// early.cc ----------------------------------------------------------------------------------------
+/// The rank enters a call that another rank has left, as it knows by messages: unless a collective
+/// returns before all have called it, both wait for ever. `by`: Knowledge::left_early_by().
+void report_left_early(const Rank* rank, const CallRecord& call, const CheckedComm& c,
+                       uint64_t number, int by);
 
 // groups.cc ---------------------------------------------------------------------------------------
 /// A member of an intercommunicator calls: compares what it gives with what others of

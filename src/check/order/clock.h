@@ -1,7 +1,8 @@
 // What a rank knows of other ranks' events: vector clocks. A component counts the receives
 // from MPI_ANY_SOURCE that one rank has completed, or the collective calls made on one
-// communicator of several processes. Components that are 0 are left out, so a job without
-// such receives has empty clocks.
+// communicator of several processes, or the calls of a communicator that some rank has left before
+// all had made them. Components that are 0 are left out, so a job without such receives has empty
+// clocks.
 // Thread rule: values; shared ones never change.
 #pragma once
 
@@ -27,6 +28,16 @@ inline uint64_t of_rank(int world) { return static_cast<uint64_t>(world); }
 /// Bit 63 tells communicators from ranks. It is free because the upper half of a communicator's key
 /// is a rank, and ranks are ints.
 inline uint64_t of_comm(uint64_t key) { return key | uint64_t{1} << 63; }
+
+/// The calls of a communicator that a rank has left early. The count is left_early(). Only
+/// Knowledge::near has such components.
+inline uint64_t of_left(uint64_t key) { return key | uint64_t{1} << 62; }
+inline bool is_of_left(uint64_t of) { return of >> 62 == 1; }
+constexpr int kRankBits = 29;  ///< world ranks are below 2^29
+/// The rank has left the collective call with this number.
+inline uint64_t left_early(uint64_t number, int world) {
+  return (number + 1) << kRankBits | static_cast<uint64_t>(world);
+}
 
 /// The count of one component; 0 where the clock has none for it.
 inline uint64_t known(const Clock& clock, uint64_t of) {
@@ -56,7 +67,18 @@ struct Knowledge {
       name_ = 0;
       return;
     }
-    check::learn(&clock, part.of, part.count);
+    if (is_of_left(part.of) || replaces_left(part))
+      replace_left(part);
+    else
+      check::learn(&clock, part.of, part.count);
+  }
+  /// The rank that has left the call of the communicator with this number, or a later one, before
+  /// all had made it, as far as this rank knows; -1: none.
+  int left_early_by(uint64_t key, uint64_t number) const {
+    for (const ClockPart& part : near)
+      if (part.of == of_left(key) && part.count >> kRankBits > number)
+        return static_cast<int>(part.count & ((uint64_t{1} << kRankBits) - 1));
+    return -1;
   }
   /// A hash of `near`, never 0.
   uint64_t near_name() const {
@@ -80,7 +102,7 @@ struct Knowledge {
   template <class F>
   void for_each_comm(F&& f) const {
     for (const ClockPart& part : near)
-      if (part.of) f(part);
+      if (part.of >> 63) f(part);
     if (clock)
       for (auto part = clock->rbegin(); part != clock->rend() && part->of >> 63; ++part) f(*part);
   }
@@ -91,6 +113,19 @@ struct Knowledge {
             (a[1].count ^ b[1].count)) == 0;
   }
   void learn_other(const Near& other);
+  /// Has the component of a communicator no place but that of one of a call left early?
+  bool replaces_left(const ClockPart& part) const {
+    return (is_of_left(near[0].of) || is_of_left(near[1].of)) && known(clock, part.of) == 0;
+  }
+  /// Such a component is dropped where `near` has no other place: it finds less then.
+  void replace_left(const ClockPart& part) {
+    for (ClockPart& own : near)
+      if (is_of_left(own.of)) {
+        own = part;
+        name_ = 0;
+        return;
+      }
+  }
 
   mutable uint64_t name_ = 0;  ///< cached near_name(); 0: not computed yet
 };

@@ -25,9 +25,11 @@ class RepeatedCall : public Repeated {
     CollectiveEntry* e = find_quickly();
     blocks_ = e != nullptr;
     if (!e && !(e = find_entry(rank_, same_))) return leave_to_full_call();
-    enter();
     const RememberedCall::Enters& enters = same_->enters;
     own_ = enters.own;
+    if (rank_->knows.left_early_by(own_->comm->key, own_->collectives) >= 0) [[unlikely]]
+      return leave_to_full_call();
+    enter();
     entry_ = e;
     CheckedComm* c = own_->comm;
     const uint64_t number = own_->collectives++;

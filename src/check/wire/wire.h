@@ -41,6 +41,7 @@ enum class WireKind : uint8_t {
   kMessage = 1,
   kMessageClock,
   kWithdrawnMessage,
+  kLeftEarly,
   kAnnouncement,
   kQuestion,
   kAnswer,
@@ -166,6 +167,14 @@ struct WireLeader {
   /// World ranks: the leader that announces itself, and the other leader.
   int32_t from = 0, to = 0;
   uint64_t comm = 0;  ///< the peer communicator's key without the side
+  CallRecord call;
+};
+
+/// A rank has entered a call after it knew that another rank had left it.
+struct WireLeftEarly {
+  WireKind kind = WireKind::kLeftEarly;
+  int32_t world = 0, by = 0;  ///< world ranks: the one that enters, and the other
+  uint64_t comm = 0, number = 0;
   CallRecord call;
 };
 
