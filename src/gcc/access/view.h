@@ -53,6 +53,29 @@ struct ProgramAccess {
   const void* place;  ///< the address to which the entry point returns, in the program's code
 };
 
+/// What the compiler knows about the buffers of the call of MPI that follows (plugin/facts.cc).
+///
+///   facts   NAME '|' { ARGUMENT ['!'] ['.'] ':' BYTES ':' { LETTER SIZE '@' OFFSET } ':' TYPE ';' }
+///           the call's name; for each buffer the number of its argument, "!" where nothing has
+///           written its variable, "." where it is a member of a structure; the elements' size,
+///           their scalars and their type in words. A letter is s or u for integers with and without
+///           sign, f, c (complex), b (bool), e (enum), p (pointer).
+///   object, bytes   the variable that the first and the second buffer lie in; null: unknown
+struct ProgramCall {
+  const char* facts;
+  const void* object[2];
+  size_t bytes[2];
+};
+
+/// The type of the function that receives it, and of those that learn what the program does with the
+/// heap. `place`: as in ProgramAccess.
+using Call = void (*)(const ProgramCall* call);
+inline constexpr const char* kCall = "fgmpi_check_call";
+using Allocated = void (*)(void* block, size_t bytes);
+inline constexpr const char* kAllocated = "fgmpi_check_allocated";
+using Freed = void (*)(void* block, const char* function, const void* place);
+inline constexpr const char* kFreed = "fgmpi_check_freed";
+
 /// The type of the function of libfgmpi-check.so, found by name, that checks an access. It
 /// registers the view, unless it cannot decide anything yet.
 using Look = void (*)(AccessView* view, const ProgramAccess* access);

@@ -1,4 +1,4 @@
-# The functions that mpicc -check wraps, by the wrapper's own list: where the list and src/gcc/access/memory.cc disagree, this
+# The functions that mpicc -check wraps, by the wrapper's own list: where the list and the files of src/gcc/access disagree, this
 # program cannot be linked.
 file(READ ${CMAKE_SOURCE_DIR}/src/launcher/wrappers/wrapper.sh.in wrapper)
 string(REGEX MATCH "access/memory.cc.\n *for function in ([^;]*); do" matched "${wrapper}")

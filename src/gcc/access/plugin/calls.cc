@@ -6,7 +6,7 @@ namespace access_plugin {
 namespace {
 
 /// Types and declarations that the plugin makes once for each file that is compiled.
-enum Made { kWord, kView, kRead, kWrite, kTouches, kMadeCount };
+enum Made { kWord, kView, kRead, kWrite, kTouches, kFacts, kMadeCount };
 tree g_made[kMadeCount];
 
 const ggc_root_tab kRoots[] = {
@@ -138,6 +138,17 @@ tree touches_function() {
                             build_function_type_list(integer_type_node, word_type(), word_type(),
                                                      integer_type_node, NULL_TREE),
                             ".cX X X ");
+  return decl;
+}
+
+tree facts_function() {
+  tree& decl = g_made[kFacts];
+  if (!decl)
+    decl = declare_function(
+        "fgmpi_access_call",
+        build_function_type_list(void_type_node, const_ptr_type_node, const_ptr_type_node,
+                                 size_type_node, const_ptr_type_node, size_type_node, NULL_TREE),
+        ".cX X X X X ");
   return decl;
 }
 

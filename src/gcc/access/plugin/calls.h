@@ -37,6 +37,10 @@ tree closer_function(bool writes);
 /// The function int fgmpi_access_touches(uintptr_t low, size_t bytes, int writes) (look.cc).
 tree touches_function();
 
+/// The function void fgmpi_access_call(const char* facts, const void* object, size_t bytes, const
+/// void* second, size_t bytes) (gcc/access/calls.cc).
+tree facts_function();
+
 /// Converts `value` to a word; adds the code for that to `code`.
 tree as_word(tree value, gimple_seq* code);
 /// Makes a new name for `first` combined with `second`: a word, unless `type` gives the result's

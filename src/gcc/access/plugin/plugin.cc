@@ -5,6 +5,7 @@
 //
 // Without optimization the calls stay, and as.sh puts the compare in front of them.
 #include "calls.h"
+#include "facts.h"
 #include "loops.h"
 
 #include "plugin-version.h"
@@ -89,6 +90,15 @@ struct CheckPass : gimple_opt_pass {
   unsigned execute(function* f) final override { return access_plugin::execute(f); }
 };
 
+const pass_data kFactsPass = {
+    GIMPLE_PASS, "fgmpi_facts", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+
+struct FactsPass : gimple_opt_pass {
+  FactsPass() : gimple_opt_pass(kFactsPass, g) {}
+  opt_pass* clone() final override { return new FactsPass; }
+  unsigned execute(function* f) final override { return announce_mpi_calls(f); }
+};
+
 }  // namespace
 }  // namespace access_plugin
 
@@ -101,5 +111,7 @@ int plugin_init(plugin_name_args* info, plugin_gcc_version* version) {
   access_plugin::register_roots(info->base_name);
   static register_pass_info pass{new access_plugin::CheckPass, "tsan", 0, PASS_POS_INSERT_AFTER};
   register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &pass);
+  static register_pass_info facts{new access_plugin::FactsPass, "ssa", 1, PASS_POS_INSERT_AFTER};
+  register_callback(info->base_name, PLUGIN_PASS_MANAGER_SETUP, nullptr, &facts);
   return 0;
 }
