@@ -162,7 +162,12 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
   if (rank_->has_windows && own_thread) learn_of_windows(this);
-  if (rank_->owned && own_thread && outer_) compare_exposed_accesses(this);
+  if (rank_->owned && own_thread && outer_) {
+    compare_exposed_accesses(this);
+    check_program_objects(this);
+  }
+  if (!rank_->regions.empty() && rank_->regions.size() <= kFewPending && own_thread && outer_)
+    check_frames(this, place, static_cast<const char*>(__builtin_frame_address(0)));
   const uint64_t of_arguments = g_process.of_arguments;
   check_arguments();
   rank_->arguments_told = g_process.of_arguments != of_arguments;

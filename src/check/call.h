@@ -274,6 +274,8 @@ void record_waited_collective(const WaitingCall& wait, Rank::Requests::TableEntr
 void set_reach(Region* region, const TypeLayout& layout);
 /// The memory that the call uses, as far as it is known.
 const Regions& buffers_of(CheckedCall* call);
+/// Fills Lists::regions with the buffers of the call.
+void collect_buffers(CheckedCall* call);
 /// Rules (rules.def): do two buffers of the call overlap, and does one overlap with a buffer of a
 /// pending operation?
 void check_own_buffers(CheckedCall* call);
@@ -305,6 +307,14 @@ void end_regions(Rank* rank, int request, RequestOperation* operation);
 /// One region begins, by this call, or ends before the operation is complete.
 void begin_region(CheckedCall* call, int request, RequestOperation* operation, Region* region);
 void end_region(Rank* rank, int request, RequestOperation* operation, Region* region);
+
+// program_objects.cc ------------------------------------------------------------------------------
+/// For programs that were compiled with -check: do the call's buffers fit the types and the memory
+/// that the program has for them?
+void check_program_objects(CheckedCall* call);
+/// Has a function returned whose variables a pending operation uses? `place`: as the call's; `frame`:
+/// the address of a frame of this library that the call is in.
+void check_frames(CheckedCall* call, const void* place, const char* frame);
 
 // neighbours.cc -----------------------------------------------------------------------------------
 /// The neighbours in the topology of the communicator; none where it has no topology.

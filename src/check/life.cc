@@ -164,6 +164,13 @@ bool set_up_process() {
   return p.on = true;
 }
 
+/// The proclet that runs; null where it is unknown.
+const sched::Proclet* running_proclet() {
+  const bool known =
+      &fgmpi_debug_table && fgmpi_debug_table.proclet_bytes == sizeof(sched::Proclet);
+  return known ? *fgmpi_debug_table.current : nullptr;
+}
+
 /// Stores the thread level that MPI grants now. `rank`: the rank whose level is stored, or null.
 void record_thread_level(Rank* rank) {
   int level = MPI_THREAD_SINGLE;
@@ -195,6 +202,12 @@ void rank_begins(Calls call, const void* place) {
   constexpr int kEpochBits = 40;
   rank->epoch = static_cast<uint64_t>(local) << kEpochBits | 1;
   *MPIX_Tool_word() = rank.get();
+  const auto* here = static_cast<const char*>(__builtin_frame_address(0));
+  if (const sched::Proclet* proclet = running_proclet();
+      proclet && here >= proclet->stack_low && here < proclet->stack_low + proclet->stack_size) {
+    rank->stack_low = proclet->stack_low;
+    rank->stack_high = proclet->stack_low + proclet->stack_size;
+  }
   rank->init_call = call;
   rank->init_site = site_of(place);
   follow_accesses(rank.get());

@@ -494,7 +494,8 @@ struct alignas(64) Rank {
 
   size_t posted_closed = 0;  ///< number of completed receives in `posted`
   int sessions = 0;
-  uint64_t init_site = 0;  ///< of MPI_Init or MPI_Init_thread
+  const char *stack_low = nullptr, *stack_high = nullptr;  ///< of its first thread; null: unknown
+  uint64_t init_site = 0;                                  ///< of MPI_Init or MPI_Init_thread
   Calls init_call = kCall_MPI_Init;
   int level = MPI_THREAD_SINGLE;
   bool arguments_told = false;  ///< a wrong argument of the current call was reported

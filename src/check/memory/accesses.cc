@@ -428,6 +428,13 @@ std::optional<ReportedAccess> finding_of(Rank* rank, const ProgramAccess& a) {
 
 thread_local int g_calls_of_thread = 0;
 
+void follow_program(Rank* rank) {
+  if (rank->owned || !is_main_thread(rank) || !wants_accesses()) return;
+  const int entered = MPIX_Tool_enter();
+  follow(rank);
+  MPIX_Tool_leave(entered);
+}
+
 void report_accesses() {
   if (!g_any_seen.load(std::memory_order_acquire)) return;
   std::vector<ReportedAccess> list;

@@ -129,6 +129,8 @@ class OwnedMemory {
 /// counts them for each rank.
 extern thread_local int g_calls_of_thread;
 
+/// The rank's program is compiled with -check, as a call of its entry points shows.
+void follow_program(Rank* rank);
 /// Starts to check the accesses of a rank that has begun, in the calling thread.
 void follow_accesses(Rank* rank);
 /// Reports the conflicts that other threads have recorded.

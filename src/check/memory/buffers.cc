@@ -435,7 +435,8 @@ void check_pending_regions(CheckedCall* call, const Region& r, const CallRecord*
     compare_with(call, r, *at, made);
 }
 
-/// Fills Lists::regions with the buffers of the call.
+}  // namespace
+
 void collect_buffers(CheckedCall* call) {
   if (call->buffers_collected) return;
   call->buffers_collected = true;
@@ -458,8 +459,6 @@ void collect_buffers(CheckedCall* call) {
     }
   }
 }
-
-}  // namespace
 
 const Regions& buffers_of(CheckedCall* call) {
   collect_buffers(call);

@@ -33,17 +33,8 @@ uint64_t power(uint64_t base, uint64_t exponent) {
 }
 
 /// Types of one class and size match: MPI_INT and MPI_INT32_T, or a type of C and one of Fortran.
-enum Class : uint8_t {
-  kSigned = 1,
-  kUnsigned,
-  kFloat,
-  kComplex,
-  kChar,
-  kLogical,
-  kByte,
-  kPacked,
-  kOther
-};
+using enum ElementClass;
+using Class = ElementClass;
 
 struct Predefined {
   MPI_Datatype type;
@@ -172,8 +163,8 @@ void of_basic(MPI_Datatype type, TypeLayout* l) {
   int size = size_in_handle(type);
   if (!p) g_next.MPI_Type_size(type, &size);
   const Class of = p ? p->of : kOther;
-  const auto number =
-      static_cast<uint8_t>(of * 16 + __builtin_popcount(static_cast<unsigned>(size) - 1) % 16);
+  const auto number = static_cast<uint8_t>(
+      static_cast<int>(of) * 16 + __builtin_popcount(static_cast<unsigned>(size) - 1) % 16);
   l->signature = {number + uint64_t{1}, 1, of != kOther, of == kPacked};
   l->sequence = {number};
   l->size = l->extent = l->high = size;
@@ -438,6 +429,25 @@ bool is_floating(MPI_Datatype type) {
   return p && (p->of == kFloat || p->of == kComplex);
 }
 
+bool basic_elements_of(MPI_Datatype type, std::vector<BasicElement>* elements) {
+  elements->clear();
+  const TypeLayout* l = layout_of(type);
+  if (!l || !l->exact || !l->signature.known || l->sequence.size() != l->signature.length)
+    return false;
+  auto block = l->blocks.begin();
+  int64_t at = 0;  // in the block
+  for (const uint8_t number : l->sequence) {
+    const int64_t bytes = int64_t{1} << number % 16;
+    if (block == l->blocks.end() || at + bytes > block->bytes) return false;
+    elements->push_back({static_cast<ElementClass>(number / 16), bytes, block->offset + at});
+    at += bytes;
+    if (at < block->bytes) continue;
+    ++block;
+    at = 0;
+  }
+  return block == l->blocks.end();
+}
+
 bool has_overlap(std::vector<ByteBlock> blocks) {
   std::sort(blocks.begin(), blocks.end(),
             [](const ByteBlock& a, const ByteBlock& b) { return a.offset < b.offset; });
@@ -467,8 +477,8 @@ TypeSignature beginning_of(MPI_Datatype type, int64_t count, uint64_t length) {
   if (rest == 0 || whole == static_cast<uint64_t>(count)) return result;
   if (l->sequence.size() < rest) return unknown;
   for (uint64_t i = 0; i < rest; ++i)
-    result =
-        joined(result, {l->sequence[i] + uint64_t{1}, 1, true, l->sequence[i] / 16 == kPacked});
+    result = joined(result, {l->sequence[i] + uint64_t{1}, 1, true,
+                             static_cast<ElementClass>(l->sequence[i] / 16) == kPacked});
   return result;
 }
 

@@ -65,6 +65,28 @@ inline bool is_predefined(int handle) {
          handle == MPI_DATATYPE_NULL;
 }
 
+/// The classes of predefined types.
+enum class ElementClass : uint8_t {
+  kSigned = 1,
+  kUnsigned,
+  kFloat,
+  kComplex,
+  kChar,
+  kLogical,
+  kByte,
+  kPacked,
+  kOther
+};
+
+/// A predefined type in an element of a datatype.
+struct BasicElement {
+  ElementClass of = ElementClass::kOther;
+  int64_t bytes = 0, offset = 0;
+};
+/// Sets the predefined types of an element, in their order. Returns false where they are not all
+/// known.
+bool basic_elements_of(MPI_Datatype type, std::vector<BasicElement>* elements);
+
 /// Is it a predefined type of floating or complex numbers?
 bool is_floating(MPI_Datatype type);
 /// Do some of these blocks have bytes in common?

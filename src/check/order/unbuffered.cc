@@ -19,8 +19,8 @@ namespace {
 /// Unbuffered::receives_begun.
 constexpr size_t kMostSteps = 256;
 /// The most bytes of steps that a process writes to the spool.
-constexpr size_t kMostBytes = 16 << 20;
-size_t g_bytes = 0;
+constexpr size_t kMostStepBytes = 16 << 20;
+size_t g_step_bytes = 0;
 std::vector<int> g_awake;  ///< world ranks whose next step may be possible now
 bool g_waking = false;
 
@@ -142,9 +142,9 @@ void write(Rank* rank) {
   u.first = 0;
   u.written = true;
   if (line.empty()) return;
-  g_bytes += line.size();
+  g_step_bytes += line.size();
   g_process.spool.add_steps(rank->world, line);
-  g_steps_full = g_bytes > kMostBytes;
+  g_steps_full = g_step_bytes > kMostStepBytes;
 }
 
 // ---- Going on -----------------------------------------------------------------------------------
