@@ -132,7 +132,9 @@ class CheckedCall {
   const MPI_Status* written_status(int i = 0) const {
     return status_.written() ? status_.written() + i : nullptr;
   }
-  bool status_read() const { return status_.is_read(); }
+  bool status_read() const { return status_.is_read() && !status_unread_; }
+  /// Nothing in the program reads the source in the status that MPI fills in.
+  void leave_status_unread() { status_unread_ = true; }
   /// What MPI has returned. REQUIRES: MPI has returned.
   int result() const { return result_; }
   /// Is the call in a function that the program has given to MPI, or does a finding explain the
@@ -194,6 +196,7 @@ class CheckedCall {
  private:
   pthread_t thread_ = pthread_self();
   CallStatus status_;
+  bool status_unread_ = false;
   std::optional<CallRecord> own_;
 };
 

@@ -41,7 +41,7 @@ inline constexpr KindText kKinds[] = {
     {"types", "messages whose types differ between sender and receiver"},
     {"arguments", "arguments that MPI forbids"},
     {"buffers", "buffers that are used while an operation needs them"},
-    {"buffering", "sends that only buffering lets return"},
+    {"buffering", "sends that only buffering lets return, collectives that may wait for all"},
     {"deadlock", "ranks that wait for ever"},
     {"races", "receives, probes and completions whose result depends on which message comes first"},
     {"windows", "one-sided accesses that conflict, and epochs that are not as MPI wants them"},

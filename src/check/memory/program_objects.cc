@@ -37,6 +37,7 @@ struct ProgramBuffer {
 
 struct ProgramFacts {
   std::string name;
+  bool status_unread = false;
   std::vector<ProgramBuffer> buffers;
 };
 
@@ -52,7 +53,8 @@ ProgramFacts parse_facts(const char* text) {
   ProgramFacts facts;
   const char* bar = std::strchr(text, '|');
   if (!bar) return facts;
-  facts.name.assign(text, bar);
+  facts.status_unread = bar > text && bar[-1] == '?';
+  facts.name.assign(text, bar - facts.status_unread);
   for (text = bar + 1; *text;) {
     ProgramBuffer b;
     b.argument = static_cast<int>(read_until(&text, 0));
@@ -254,6 +256,7 @@ void check_program_objects(CheckedCall* call) {
   if (told.facts) {
     const ProgramFacts& facts = facts_at(told.facts);
     if (facts.name == call->info().name) {
+      if (facts.status_unread) call->leave_status_unread();
       for (size_t i = 0; i < facts.buffers.size() && i < std::size(told.object); ++i) {
         const auto low = static_cast<const char*>(told.object[i]);
         check_buffer(call, facts.buffers[i],
@@ -298,6 +301,8 @@ _Unwind_Reason_Code find_frame(_Unwind_Context* context, void* data) {
 
 void check_frames(CheckedCall* call, const void* place, const char* frame) {
   Rank* rank = call->rank();
+  // The program may have stacks of its own.
+  if (frame < rank->stack_low || frame >= rank->stack_high) return;
   uint16_t& distance = g_frame_distance[call->record().id];
   if (distance == 0) distance = kMostDistance;
   const auto is_below = [&](const PendingRegion& p, const char* stack_pointer) {
@@ -312,7 +317,8 @@ void check_frames(CheckedCall* call, const void* place, const char* frame) {
     distance = static_cast<uint16_t>(stack_pointer - frame);
     if (!is_below(p, stack_pointer)) continue;
     const auto op = rank->requests.find(p.request);
-    if (!op) continue;
+    if (!op || op->second.touched) continue;
+    op->second.touched = true;
     report(FindingKind::kBuffers, "a function returns while an operation uses its variable",
            "an operation's buffer is there until the operation is complete",
            {participant(rank, op->second.call, "is not complete"), call->me("follows the return")});

@@ -55,8 +55,9 @@ struct ProgramAccess {
 
 /// What the compiler knows about the buffers of the call of MPI that follows (plugin/facts.cc).
 ///
-///   facts   NAME '|' { ARGUMENT ['!'] ['.'] ':' BYTES ':' { LETTER SIZE '@' OFFSET } ':' TYPE ';' }
-///           the call's name; for each buffer the number of its argument, "!" where nothing has
+///   facts   NAME ['?'] '|' { ARGUMENT ['!'] ['.'] ':' BYTES ':' { LETTER SIZE '@' OFFSET } ':' TYPE ';' }
+///           the call's name, with "?" where nothing reads the source in the status that it fills in;
+///           for each buffer the number of its argument, "!" where nothing has
 ///           written its variable, "." where it is a member of a structure; the elements' size,
 ///           their scalars and their type in words. A letter is s or u for integers with and without
 ///           sign, f, c (complex), b (bool), e (enum), p (pointer).

@@ -133,6 +133,11 @@ bool is_mpi_call(gimple* statement) {
 
 // ---- Variables that nothing has written ---------------------------------------------------------
 
+/// Is it a call that this pass has put in?
+bool is_facts_call(gimple* statement) {
+  return is_gimple_call(statement) && gimple_call_fndecl(statement) == facts_function();
+}
+
 struct Mentions {
   tree variable;
   unsigned count = 0;
@@ -151,13 +156,35 @@ unsigned mentions_in(tree operand, tree variable) {
   return mentions.count;
 }
 
-/// Is each mention of the local variable in the function a buffer that MPI reads? Then nothing has
-/// written it.
-bool is_never_written(function* f, tree variable) {
-  if (TREE_STATIC(variable) || DECL_EXTERNAL(variable) || TREE_THIS_VOLATILE(variable) ||
-      DECL_HARD_REGISTER(variable) || DECL_INITIAL(variable) || DECL_HAS_VALUE_EXPR_P(variable) ||
-      decl_function_context(variable) != f->decl)
-    return false;
+/// A local variable of the function, which other functions can only know by its address.
+bool is_local(function* f, tree variable) {
+  return VAR_P(variable) && !TREE_STATIC(variable) && !DECL_EXTERNAL(variable) &&
+         !TREE_THIS_VOLATILE(variable) && !DECL_HARD_REGISTER(variable) &&
+         !DECL_INITIAL(variable) && !DECL_HAS_VALUE_EXPR_P(variable) &&
+         decl_function_context(variable) == f->decl;
+}
+
+/// How often the statement names the variable, other than in arguments of MPI that `allowed(callee's
+/// name, type of the parameter)` holds for.
+template <class Allowed>
+unsigned other_mentions(gimple* statement, tree variable, Allowed&& allowed) {
+  unsigned all = 0, in_arguments = 0;
+  for (unsigned i = 0; i < gimple_num_ops(statement); ++i)
+    all += mentions_in(gimple_op(statement, i), variable);
+  if (!all || !is_mpi_call(statement)) return all;
+  const char* name = IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(statement)));
+  tree parameters = TYPE_ARG_TYPES(gimple_call_fntype(statement));
+  for (unsigned i = 0; i < gimple_call_num_args(statement) && parameters;
+       ++i, parameters = TREE_CHAIN(parameters))
+    if (allowed(name, TREE_VALUE(parameters)))
+      in_arguments += mentions_in(gimple_call_arg(statement, i), variable);
+  return all - in_arguments;
+}
+
+/// Is each mention of the local variable in the function such an argument?
+template <class Allowed>
+bool is_only(function* f, tree variable, Allowed&& allowed) {
+  if (!is_local(f, variable)) return false;
   basic_block block;
   FOR_EACH_BB_FN(block, f) {
     for (gphi_iterator gsi = gsi_start_phis(block); !gsi_end_p(gsi); gsi_next(&gsi))
@@ -165,32 +192,43 @@ bool is_never_written(function* f, tree variable) {
         if (mentions_in(gimple_phi_arg_def(gsi.phi(), i), variable)) return false;
     for (gimple_stmt_iterator gsi = gsi_start_bb(block); !gsi_end_p(gsi); gsi_next(&gsi)) {
       gimple* statement = gsi_stmt(gsi);
-      if (is_gimple_debug(statement) || gimple_clobber_p(statement)) continue;
-      const bool mpi = is_mpi_call(statement);
-      if (gimple_call_builtin_p(statement, BUILT_IN_NORMAL)) {
-        const built_in_function code = DECL_FUNCTION_CODE(gimple_call_fndecl(statement));
-        if (code == BUILT_IN_STACK_SAVE || code == BUILT_IN_STACK_RESTORE) continue;
-      }
-      unsigned allowed = 0, all = 0;
-      for (unsigned i = 0; i < gimple_num_ops(statement); ++i)
-        all += mentions_in(gimple_op(statement, i), variable);
-      if (gasm* code = dyn_cast<gasm*>(statement)) {
-        (void)code;
-        if (all) return false;
-      }
-      if (mpi && all) {
-        tree parameters = TYPE_ARG_TYPES(gimple_call_fntype(statement));
-        for (unsigned i = 0; i < gimple_call_num_args(statement) && parameters;
-             ++i, parameters = TREE_CHAIN(parameters)) {
-          bool reads = false;
-          if (is_buffer(TREE_VALUE(parameters), &reads) && reads)
-            allowed += mentions_in(gimple_call_arg(statement, i), variable);
-        }
-      }
-      if (all != allowed) return false;
+      if (is_gimple_debug(statement) || gimple_clobber_p(statement) || is_facts_call(statement))
+        continue;
+      if (other_mentions(statement, variable, allowed)) return false;
     }
   }
   return true;
+}
+
+/// Has nothing in the function written the variable, because only MPI reads it?
+bool is_never_written(function* f, tree variable) {
+  return is_only(f, variable, [](const char*, tree parameter) {
+    bool reads = false;
+    return is_buffer(parameter, &reads) && reads;
+  });
+}
+
+bool is_status(tree parameter) {
+  if (!POINTER_TYPE_P(parameter) || TREE_CODE(TREE_TYPE(parameter)) != RECORD_TYPE) return false;
+  tree name = TYPE_NAME(TYPE_MAIN_VARIANT(TREE_TYPE(parameter)));
+  if (name && TREE_CODE(name) == TYPE_DECL) name = DECL_NAME(name);
+  return name && strcmp(IDENTIFIER_POINTER(name), "MPI_Status") == 0;
+}
+
+/// Is the status that the call fills in a local variable from which nothing reads the source? How
+/// long a message was may be asked for.
+bool is_status_unread(function* f, gimple* statement) {
+  tree parameters = TYPE_ARG_TYPES(gimple_call_fntype(statement));
+  for (unsigned i = 0; i < gimple_call_num_args(statement) && parameters;
+       ++i, parameters = TREE_CHAIN(parameters)) {
+    if (!is_status(TREE_VALUE(parameters)) || TYPE_READONLY(TREE_TYPE(TREE_VALUE(parameters))))
+      continue;
+    tree variable = variable_of(gimple_call_arg(statement, i));
+    return variable && is_only(f, variable, [](const char* name, tree parameter) {
+             return is_status(parameter) && strncmp(name, "MPI_Status_", 11) != 0;
+           });
+  }
+  return false;
 }
 
 /// The name of the type in the program, for people.
@@ -234,8 +272,6 @@ bool announce(function* f, gimple_stmt_iterator* gsi) {
       scalars.clear();
     if (scalars.empty() && !facts.object) continue;
     const bool unwritten = reads && facts.object && is_never_written(f, facts.object);
-    if (text.empty())
-      text = std::string(IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(statement)))) + "|";
     text += std::to_string(i) + (unwritten ? "!" : "") + (facts.is_member ? "." : "") + ":" +
             std::to_string(bytes) + ":" + scalars + ":" + words_of(facts.type) + ";";
     if (facts.object) {
@@ -244,7 +280,10 @@ bool announce(function* f, gimple_stmt_iterator* gsi) {
     }
     ++found;
   }
-  if (found == 0) return false;
+  const bool unread = is_status_unread(f, statement);
+  if (found == 0 && !unread) return false;
+  text = std::string(IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(statement)))) +
+         (unread ? "?|" : "|") + text;
   tree words = build_string_literal(text.size() + 1, text.c_str());
   gcall* call = gimple_build_call(facts_function(), 5, words, arguments[0],
                                   fold_convert(size_type_node, arguments[1]), arguments[2],
