@@ -24,6 +24,7 @@ import corpus_accesses
 import corpus_files
 import corpus_groups
 import corpus_lifecycles
+import corpus_memory
 import corpus_parts
 import corpus_windows
 
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
 TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP,
         "files": corpus_files.TOP}
 # The text in front of cases for which a finding must name one of the marked lines.
-SINGLE_TOPS = {"groups": corpus_groups.TOP, "lifecycles": corpus_lifecycles.TOP, "parts": corpus_parts.TOP}
+SINGLE_TOPS = {"groups": corpus_groups.TOP, "lifecycles": corpus_lifecycles.TOP, "memory": corpus_memory.TOP, "parts": corpus_parts.TOP}
 cases = []  # (program, kind, name, body)
 
 
@@ -419,6 +420,27 @@ def buffering():
          "  MPI_Recv(b, 4, MPI_INT, before, 5, w, IGNORE);\n  MPI_Send(a, 4, MPI_INT, next, 5, w);\n  }")
 
 
+# Collectives that a member leaves before others enter them, as this library makes them: its name, and whether that is the root.
+EARLY = {"Scatter": True, "Scatterv": True}
+
+
+def early():
+    """Members that wait for what another member does after a collective, before they call it."""
+    for name, of_root in EARLY.items():
+        first, other = ("0", "LAST") if of_root else ("LAST", "0")
+        arrays = ARRAYS if "counts" in SHAPES[name] else ""
+        for form in ("blocking", "nonblocking"):
+            q = "  MPI_Request q = MPI_REQUEST_NULL;\n" if form != "blocking" else ""
+            call = collective(name, form, HERE)
+            for what, sends, takes in (("a message", f"MPI_Send(c, 1, MPI_INT, {other}, 5, w);", f"MPI_Recv(c, 1, MPI_INT, {first}, 5, w, IGNORE);"),
+                                       ("a message through others", f"MPI_Send(c, 1, MPI_INT, 1, 5, w);", "MPI_Recv(c, 1, MPI_INT, 1, 5, w, IGNORE);")):
+                between = ("" if what == "a message" else
+                           f"  if (rank == 1) {{\n  MPI_Recv(c, 1, MPI_INT, {first}, 5, w, IGNORE);\n  MPI_Send(c, 1, MPI_INT, {other}, 5, w);\n  }}\n")
+                case("buffering", f"{name} {form} is left before {what}",
+                     q + arrays + f"  GOOD if (rank == {first}) {sends}\n" + between
+                     + f"  if (rank == {other}) {takes}\n" + call + f"\n  BAD if (rank == {first}) {sends}")
+
+
 # ---- Objects ---------------------------------------------------------------------------------------------------------
 OBJECTS = {  # declaration, statement that makes the object, statement that frees it
     "Comm_dup": ("MPI_Comm x;", "MPI_Comm_dup(w, &x);", "MPI_Comm_free(&x);"),
@@ -571,12 +593,14 @@ def main():
     many_pending()
     races()
     buffering()
+    early()
     objects()
     threads()
     corpus_accesses.accesses(case)
     corpus_windows.windows(case)
     corpus_files.files(case)
     corpus_lifecycles.lifecycles(case)
+    corpus_memory.memory(case)
     corpus_parts.parts(case)
     corpus_groups.groups(case)
     on_other_communicators()

@@ -274,7 +274,29 @@ def cancelled(case):
                  f"  MPI_Request q;\n  MPI_Issend(d, {count}, MPI_INT, {destination}, 9, w, &q); /* HERE */\n  GOOD MPI_Cancel(&q);\n  MPI_Request_free(&q);", "lifecycles")
 
 
+def types_and_operations(case):
+    """Datatypes whose entries overlap, operations that MPI does not define for a type, and receives that are freed."""
+    overlapping = {"vector": ("  MPI_Type_create_hvector(4, 1, wrong ? 3 : 4, MPI_INT, &t);", "1"),
+                   "indexed": ("  MPI_Type_indexed(2, (int[]){2, 2}, (int[]){0, wrong ? 1 : 2}, MPI_INT, &t);", "1"),
+                   "resized": ("  MPI_Datatype u;\n  MPI_Type_contiguous(2, MPI_INT, &u);\n  MPI_Type_create_resized(u, 0, wrong ? 4 : 8, &t);\n  MPI_Type_free(&u);", "2")}
+    for what, (make, count) in overlapping.items():
+        for of, receive in {"Recv": f"MPI_Recv(b, {count}, t, before, 5, w, IGNORE);",
+                            "Irecv": f"MPI_Irecv(b, {count}, t, before, 5, w, &q);\n  MPI_Wait(&q, IGNORE);"}.items():
+            first, _, rest = receive.partition("\n")
+            case("arguments", f"{of} with a type that overlaps: {what}",
+                 f"  MPI_Datatype t;\n  MPI_Request q, s;\n  (void)q;\n{make}\n  MPI_Type_commit(&t);\n  MPI_Isend(a, 4, MPI_INT, next, 5, w, &s);\n"
+                 f"  {first}{HERE}\n{rest}\n  MPI_Wait(&s, IGNORE);\n  MPI_Type_free(&t);", "lifecycles")
+    for op in ("MPI_LAND", "MPI_LOR", "MPI_LXOR"):
+        for of, call in {"Reduce": "MPI_Reduce(a, b, 2, {t}, {op}, 0, w);", "Iallreduce": "MPI_Iallreduce(a, b, 2, {t}, {op}, w, &q);"}.items():
+            case("arguments", f"{of}: {op} of floats", "  MPI_Request q = MPI_REQUEST_NULL;\n  "
+                 + call.format(t="wrong ? MPI_FLOAT : MPI_INT", op=op) + HERE + "\n  MPI_Wait(&q, IGNORE);", "lifecycles")
+    case("arguments", "an active receive is freed",
+         "  MPI_Request q;\n  MPI_Irecv(b, 4, MPI_INT, before, 5, w, &q); /* ALL HERE */\n  GOOD MPI_Send(a, 4, MPI_INT, next, 5, w);\n"
+         "  BAD MPI_Request_free(&q); /* ALL HERE */\n  BAD MPI_Send(a, 4, MPI_INT, next, 5, w);\n  GOOD MPI_Wait(&q, IGNORE);", "lifecycles")
+
+
 def lifecycles(case):
+    types_and_operations(case)
     null_ranks(case)
     targets(case)
     cancelled(case)

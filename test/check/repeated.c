@@ -33,6 +33,7 @@ enum Mistake {
   kFreed,     /* the communicator was freed */
   kNew,       /* the handle of the datatype is that of a type which was not committed */
   kOverlap,   /* the handle of the datatype is that of a larger type, so that buffers overlap */
+  kSelf,      /* the handle of the datatype is that of a type whose entries overlap */
   kError,     /* MPI returns an error; in each turn */
 };
 
@@ -172,6 +173,13 @@ static void renew_type(int elements, int commit) {
   if (commit) MPI_Type_commit(&own_type);
 }
 
+/* Makes own_type, of two integers of which the second begins within the first. */
+static void overlap_type(void) {
+  MPI_Type_free(&own_type);
+  MPI_Type_create_hvector(2, 1, 2, MPI_INT, &own_type);
+  MPI_Type_commit(&own_type);
+}
+
 /* ---- Collectives ----------------------------------------------------------------------------- */
 
 /* Each is blocking, and nonblocking with a wait. A message is received before it or, wrongly, after
@@ -280,6 +288,7 @@ static const struct {
     {"check_handles_before", kFreed, "freed"},
     {"check_types_committed", kNew, "send_of_own_type"},
     {"check_own_buffers", kOverlap, "sendrecv_of_own_type"},
+    {"check_received_types", kSelf, "sendrecv_of_own_type"},
 };
 
 static int family_of(const char* name, size_t length) {
@@ -329,7 +338,8 @@ static void make_turn(int family, int mistake, int bad, int count, char** others
   how = bad || mistake == kError ? mistake : kNone;
   counts[last] = is(kArray) && rank == 0 ? 1 : 2;
   if (mistake == kNew) renew_type(2, !bad);
-  if (mistake == kOverlap) renew_type(bad ? 8 : 2, 1);
+  if (mistake == kOverlap || mistake == kSelf) renew_type(bad && is(kOverlap) ? 8 : 2, 1);
+  if (is(kSelf)) overlap_type();
   if (mistake == kReducing) {
     begin_reduction();
     if (!is(kReducing)) end_reduction();
