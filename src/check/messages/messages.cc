@@ -305,11 +305,12 @@ bool remove_matched_message(Rank* rank, CheckedReceive* posted, bool in_order) {
 }
 
 /// The rank learns the clock of the sender of a complete receive. Where it is uncertain which
-/// message was matched, it learns that of the newest.
+/// message was matched, it learns that of the newest, which hides races but reports none falsely.
 void merge_sender_clock(Rank* rank, const CheckedReceive& p, bool certain) {
   MessageQueue* queue = queue_of(rank, p);
   if (!queue || !queue->first()) return;
-  rank->knows.learn((certain ? queue->list : queue->last)->known);
+  rank->knows.learn(queue->list->known);
+  if (!certain) rank->knows.learn_at_most(queue->last->known);
 }
 
 /// With more pending receives than this, messages are counted but not compared: it

@@ -98,6 +98,13 @@ struct Knowledge {
   [[gnu::always_inline]] void learn_near(const Near& other) {
     if (!is_same(near, other)) learn_other(other);
   }
+  /// As learn(), where `other` may be later than what the rank has learned: the components that a
+  /// report follows from are left out.
+  void learn_at_most(const Knowledge& other) {
+    if (other.clock) check::learn(&clock, other.clock);
+    for (const ClockPart& part : other.near)
+      if (part.of && !is_of_left(part.of)) learn_comm(part);
+  }
   /// f(part) for each component of a communicator.
   template <class F>
   void for_each_comm(F&& f) const {
