@@ -337,6 +337,8 @@ void check_results_apart(CheckedCall* call);
 /// the datatype at every library?
 void check_received_types(CheckedCall* call);
 void check_operation_types(CheckedCall* call);
+/// Rule: is the key MPI_TAG_UB used as a tag?
+void check_tags(CheckedCall* call);
 /// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
 /// spool. After the job, ranks that look computed are reported in a note.
 void write_ranks_given(Rank* rank, MPI_Comm comm = MPI_COMM_NULL);

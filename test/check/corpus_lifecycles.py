@@ -290,6 +290,8 @@ def types_and_operations(case):
         for of, call in {"Reduce": "MPI_Reduce(a, b, 2, {t}, {op}, 0, w);", "Iallreduce": "MPI_Iallreduce(a, b, 2, {t}, {op}, w, &q);"}.items():
             case("arguments", f"{of}: {op} of floats", "  MPI_Request q = MPI_REQUEST_NULL;\n  "
                  + call.format(t="wrong ? MPI_FLOAT : MPI_INT", op=op) + HERE + "\n  MPI_Wait(&q, IGNORE);", "lifecycles")
+    case("arguments", "MPI_TAG_UB as a tag", "  MPI_Request q;\n  MPI_Irecv(b, 4, MPI_INT, before, MPI_ANY_TAG, w, &q);\n"
+         "  MPI_Send(a, 4, MPI_INT, next, wrong ? MPI_TAG_UB + 1 : 32767, w); /* HERE */\n  MPI_Wait(&q, IGNORE);", "lifecycles")
     case("arguments", "an active receive is freed",
          "  MPI_Request q;\n  MPI_Irecv(b, 4, MPI_INT, before, 5, w, &q); /* ALL HERE */\n  GOOD MPI_Send(a, 4, MPI_INT, next, 5, w);\n"
          "  BAD MPI_Request_free(&q); /* ALL HERE */\n  BAD MPI_Send(a, 4, MPI_INT, next, 5, w);\n  GOOD MPI_Wait(&q, IGNORE);", "lifecycles")

@@ -72,6 +72,9 @@ def bounds(case):
     case("arguments", "a window larger than its memory",
          "  MPI_Win win;\n  int* p = malloc(40);\n"
          f"  MPI_Win_create(p, wrong ? 80 : 40, 4, MPI_INFO_NULL, w, &win);{HERE}\n  MPI_Win_free(&win);\n  free(p);", "memory")
+    case("windows", "memory of a window is freed",
+         "  MPI_Win win;\n  int* p = malloc(40);\n  MPI_Win_create(p, 40, 4, MPI_INFO_NULL, w, &win); /* ALL HERE */\n"
+         "  BAD free(p); /* ALL HERE */\n  MPI_Win_free(&win);\n  GOOD free(p);", "memory")
     case("arguments", "an attached buffer larger than its memory",
          "  char* p = malloc(4000);\n  int bytes;\n"
          f"  MPI_Buffer_attach(p, wrong ? 8000 : 4000);{HERE}\n  MPI_Buffer_detach(&p, &bytes);\n  free(p);", "memory")
@@ -83,6 +86,9 @@ def lives(case):
         for operation in ("MPI_Irecv(p, 8, MPI_INT, before, 5, w, &pending);", "MPI_Irecv(p + 8, 8, MPI_INT, before, 5, w, &pending);"):
             case("buffers", f"freed while pending: {name}, {operation[:18]}",
                  f"  int* p = {make};\n  {operation} /* ALL HERE */\n  BAD free(p); /* ALL HERE */\n{wait}  GOOD free(p);", "memory")
+        case("buffers", f"a block of the heap that nothing has written: {name}",
+             f"  int* p = {make};\n  GOOD memset(p, 0, 40);\n  static int r[10];\n  MPI_Irecv(r, 10, MPI_INT, before, 5, w, &pending);\n"
+             f"  MPI_Send(p, 10, MPI_INT, next, 5, w);{HERE}\n  MPI_Wait(&pending, IGNORE);\n  free(p);", "memory") if name == "malloc" else None
     case("buffers", "a function has returned", f"  begin();\n  BAD MPI_Send(a, 8, MPI_INT, next, 5, w); /* HERE */\n  BAD MPI_Wait(&pending, IGNORE);", "memory")
     for name, call in CALLS.items():
         for n in (1, 4):

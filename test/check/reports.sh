@@ -55,6 +55,84 @@ ls -d "$scratch"/fgmpi-check-* >out 2>/dev/null && fail "folders are left"
 number=$(awk -F'\t' '$3 == "deadlock" && $4 == "two receives first" { print $1 }' "$corpus/corpus.txt")
 status 86 -check -n 2 -nfg 2 "$corpus/corpus_deadlock" "$number" wrong
 grep -q 'cycle: rank 0 waits for' out && grep -q 'check: deadlock: ' out || fail "deadlock"
+# Ends of ranks that are no errors of MPI's calls, and words about them: each program is wrong at the line marked HERE.
+# ends NAME SENTENCE MORE: the program NAME.c, read from the input, has the finding with its line, and MORE somewhere.
+ends() {
+  cat >"$1.c"
+  "$bin/mpicc" -g -w "$1.c" -o "$1" || fail "mpicc $1.c"
+  for shape in "1 2" "2 1"; do
+    # shellcheck disable=SC2086
+    set -- "$1" "$2" "$3" $shape
+    status 86 -check -n "$4" -nfg "$5" "./$1"
+    grep -q "$2" out && grep -q "$1.c:$(grep -n HERE "$1.c" | cut -d: -f1) " out && grep -q "$3" out &&
+      grep -q '^fgmpi: check: 1 finding$' out || fail "$1 at $shape"
+  done
+}
+ends forgets 'leaks: a rank ends without MPI_Finalize' 'of rank . and 1 other' <<'END'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv); /* HERE */
+  return 0;
+}
+END
+ends early 'arguments: MPI is called before MPI_Init' 'MPI_Barrier' <<'END'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  MPI_Barrier(MPI_COMM_WORLD); /* HERE */
+  return 0;
+}
+END
+ends late 'arguments: MPI is called after MPI_Finalize' 'MPI_Comm_size of rank' <<'END'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int n;
+  MPI_Init(&argc, &argv);
+  MPI_Finalize();
+  MPI_Comm_size(MPI_COMM_WORLD, &n); /* HERE */
+  return 0;
+}
+END
+ends crash 'arguments: a buffer reaches into memory that is not there' 'MPI_Send.* of rank 0 is given the buffer' <<'END'
+#include <mpi.h>
+int main(int argc, char** argv) {
+  int rank, x[4];
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) MPI_Send((void*)16, 4, MPI_INT, 1, 0, MPI_COMM_WORLD); /* HERE */
+  else MPI_Recv(x, 4, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}
+END
+ends stack 'arguments: a buffer reaches into memory that is not there' 'MPI_Send.* of rank 0 is given the buffer' <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char** argv) {
+  int rank, b[10] = {0}, *c = malloc(4000000);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) MPI_Send(b, 1000000, MPI_INT, 1, 0, MPI_COMM_WORLD); /* HERE */
+  else MPI_Recv(c, 1000000, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Finalize();
+  return 0;
+}
+END
+grep -q 'stack overflow' out && fail "a buffer is called a stack overflow"
+ends tag 'deadlock: ranks wait for ever' 'sends a message with another tag, 7' <<'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, v = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) MPI_Send(&v, 1, MPI_INT, 1, 7, MPI_COMM_WORLD);
+  fprintf(stderr, "no end of line");
+  if (rank == 1) MPI_Recv(&v, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* HERE */
+  MPI_Finalize();
+  return 0;
+}
+END
+grep -q '^fgmpi: check: deadlock' out || fail "the report begins in the middle of a line"
 # The sends in this ring return only if they are buffered.
 cat >ring.c <<'END'
 #include <mpi.h>

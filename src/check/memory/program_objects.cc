@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -147,6 +148,26 @@ void check_bounds(CheckedCall* call, const BufferReach& reach, const ProgramObje
                                 static_cast<long long>(object.high - object.low)))});
 }
 
+/// Fresh blocks of the heap are filled with this byte, up to so many bytes: where all of a message
+/// still has it, most likely nothing has written it.
+constexpr unsigned char kUnwritten = 0xb7;
+constexpr size_t kMostMarked = 4096, kFewestMarked = 4;
+
+bool looks_unwritten(const BufferReach& reach, const ProgramObject& block) {
+  const auto bytes = static_cast<size_t>(reach.high - reach.low);
+  if (bytes < kFewestMarked || reach.high > block.low + kMostMarked || reach.high > block.high)
+    return false;
+  return std::all_of(reach.low, reach.high,
+                     [](char c) { return static_cast<unsigned char>(c) == kUnwritten; });
+}
+
+void check_written(CheckedCall* call, const BufferReach& reach, const ProgramObject& block) {
+  if (!looks_unwritten(reach, block)) return;
+  report(FindingKind::kBuffers, "memory of the heap is sent that nothing seems to have written",
+         "harmless only if nobody uses what is received: the program stores a value before",
+         {call->me()}, true);
+}
+
 ProgramObject object_of(const Rank& rank, const BufferReach& reach) {
   const HeapBlock block = heap_block_of(reach.low);
   if (block.low) return {block.low, block.high, "the block of the heap"};
@@ -273,8 +294,12 @@ void check_program_objects(CheckedCall* call) {
                                   call->record().id == kCall_MPI_Buffer_attach_c);
     if (!sized && !(call->info().sets.buffers >> i & 1)) continue;
     const BufferReach reach = reach_of(call, i);
-    if (reach.low && reach.low < reach.high)
-      check_bounds(call, reach, object_of(*call->rank(), reach));
+    if (!reach.low || reach.low >= reach.high) continue;
+    const ProgramObject object = object_of(*call->rank(), reach);
+    check_bounds(call, reach, object);
+    if (object.low && object.low != call->rank()->stack_low &&
+        call->info().parameters[i].what == ParameterUse::kRead && !sized)
+      check_written(call, reach, object);
   }
 }
 
@@ -344,6 +369,17 @@ void report_freed(Rank* rank, const char* low, const char* high, const char* fun
            {frees, participant(rank, op->second.call, "is not complete")});
     return;
   }
+  for (const Exposed& e : rank->windows) {
+    if (!e.own || !e.meets(reinterpret_cast<uintptr_t>(low), static_cast<size_t>(high - low)))
+      continue;
+    std::vector<findings::Participant> calls = {frees};
+    const auto& made = rank->made[static_cast<size_t>(Object::kWin)];
+    if (const auto from = made.find(static_cast<uint32_t>(e.win)); from != made.end())
+      calls.push_back(participant(rank, from->second.call, "made the window"));
+    report(FindingKind::kWindows, "memory of a window is freed before the window",
+           "MPI_Win_free, or MPI_Win_detach, comes before the memory is freed", std::move(calls));
+    return;
+  }
 }
 
 }  // namespace
@@ -360,13 +396,16 @@ EXPORT void fgmpi_check_call(const fgmpi::access::ProgramCall* call) {
 }
 
 /// The functions behind access::Allocated and access::Freed.
-EXPORT void fgmpi_check_allocated(void* block, size_t bytes) { add_heap_block(block, bytes); }
+EXPORT void fgmpi_check_allocated(void* block, size_t bytes, bool fresh) {
+  add_heap_block(block, bytes);
+  if (fresh) std::memset(block, kUnwritten, std::min(bytes, kMostMarked));
+}
 
 EXPORT void fgmpi_check_freed(void* block, const char* function, const void* place) {
   remove_heap_block(block);
   Rank* rank = current_rank();
   if (!rank || rank->ended || rank->in_call || g_process.threads) return;
-  if (rank->regions.empty() && rank->begun.empty()) return;
+  if (rank->regions.empty() && rank->begun.empty() && rank->windows.empty()) return;
   const auto* low = static_cast<const char*>(block);
   report_freed(rank, low, low + malloc_usable_size(block), function, place);
 }

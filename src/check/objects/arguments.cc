@@ -86,6 +86,20 @@ void check_received_types(CheckedCall* call) {
   }
 }
 
+void check_tags(CheckedCall* call) {
+  constexpr int64_t kAround = 1000;
+  for (const int8_t at : {call->info().at.send_tag, call->info().at.recv_tag}) {
+    if (at < 0 || call->at(at) < MPI_TAG_UB || call->at(at) > MPI_TAG_UB + kAround) continue;
+    report(
+        FindingKind::kArguments,
+        "a tag looks computed from MPI_TAG_UB, which is the key of an attribute",
+        "harmless only with libraries that take it: MPI_Comm_get_attr tells the largest tag, and "
+        "all take 32767",
+        {call->me()}, true);
+    return;
+  }
+}
+
 void check_operation_types(CheckedCall* call) {
   const auto op = static_cast<MPI_Op>(call->value(&Positions::op));
   if (op != MPI_LAND && op != MPI_LOR && op != MPI_LXOR) return;

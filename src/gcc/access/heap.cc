@@ -21,9 +21,9 @@ void find_heap() {
 
 }  // namespace
 
-void record_block(void* block, size_t bytes) {
+void record_block(void* block, size_t bytes, bool fresh) {
   if (!g_heap_searched) find_heap();
-  if (g_allocated && block) g_allocated(block, bytes);
+  if (g_allocated && block) g_allocated(block, bytes, fresh);
 }
 
 void record_free(void* block, const char* function, const void* place) {
@@ -43,28 +43,28 @@ using fgmpi::access::record_free;
 
 WRAP_HEAP(void*, malloc, (size_t bytes)) {
   void* block = __real_malloc(bytes);
-  record_block(block, bytes);
+  record_block(block, bytes, true);
   return block;
 }
 WRAP_HEAP(void*, calloc, (size_t count, size_t bytes)) {
   void* block = __real_calloc(count, bytes);
-  record_block(block, count * bytes);
+  record_block(block, count * bytes, false);
   return block;
 }
 WRAP_HEAP(void*, realloc, (void* old, size_t bytes)) {
   record_free(old, "realloc", FGMPI_PLACE);
   void* block = __real_realloc(old, bytes);
-  record_block(block, bytes);
+  record_block(block, bytes, false);
   return block;
 }
 WRAP_HEAP(void*, aligned_alloc, (size_t alignment, size_t bytes)) {
   void* block = __real_aligned_alloc(alignment, bytes);
-  record_block(block, bytes);
+  record_block(block, bytes, true);
   return block;
 }
 WRAP_HEAP(int, posix_memalign, (void** block, size_t alignment, size_t bytes)) {
   const int error = __real_posix_memalign(block, alignment, bytes);
-  if (error == 0) record_block(*block, bytes);
+  if (error == 0) record_block(*block, bytes, true);
   return error;
 }
 WRAP_HEAP(void, free, (void* block)) {

@@ -5,8 +5,9 @@
 
 namespace fgmpi::access {
 
-/// The program has been given the block, or gives it back. Null blocks are ignored.
-[[gnu::visibility("hidden")]] void record_block(void* block, size_t bytes);
+/// The program has been given the block, or gives it back. Null blocks are ignored. `fresh`: as
+/// Allocated.
+[[gnu::visibility("hidden")]] void record_block(void* block, size_t bytes, bool fresh);
 [[gnu::visibility("hidden")]] void record_free(void* block, const char* function,
                                                const void* place);
 

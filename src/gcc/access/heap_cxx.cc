@@ -9,7 +9,7 @@ using fgmpi::access::record_free;
   extern "C" void* __real_##name(size_t);     \
   FGMPI_ENTRY void* __wrap_##name(size_t n) { \
     void* block = __real_##name(n);           \
-    record_block(block, n);                   \
+    record_block(block, n, true);             \
     return block;                             \
   }
 #define WRAP_DELETE(name, parameters, arguments) \

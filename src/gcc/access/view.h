@@ -72,7 +72,8 @@ struct ProgramCall {
 /// heap. `place`: as in ProgramAccess.
 using Call = void (*)(const ProgramCall* call);
 inline constexpr const char* kCall = "fgmpi_check_call";
-using Allocated = void (*)(void* block, size_t bytes);
+/// `fresh`: the block's contents have no meaning yet.
+using Allocated = void (*)(void* block, size_t bytes, bool fresh);
 inline constexpr const char* kAllocated = "fgmpi_check_allocated";
 using Freed = void (*)(void* block, const char* function, const void* place);
 inline constexpr const char* kFreed = "fgmpi_check_freed";
