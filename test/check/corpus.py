@@ -429,16 +429,13 @@ def early():
     for name, of_root in EARLY.items():
         first, other = ("0", "LAST") if of_root else ("LAST", "0")
         arrays = ARRAYS if "counts" in SHAPES[name] else ""
-        for form in ("blocking", "nonblocking"):
-            q = "  MPI_Request q = MPI_REQUEST_NULL;\n" if form != "blocking" else ""
-            call = collective(name, form, HERE)
-            for what, sends, takes in (("a message", f"MPI_Send(c, 1, MPI_INT, {other}, 5, w);", f"MPI_Recv(c, 1, MPI_INT, {first}, 5, w, IGNORE);"),
-                                       ("a message through others", f"MPI_Send(c, 1, MPI_INT, 1, 5, w);", "MPI_Recv(c, 1, MPI_INT, 1, 5, w, IGNORE);")):
-                between = ("" if what == "a message" else
-                           f"  if (rank == 1) {{\n  MPI_Recv(c, 1, MPI_INT, {first}, 5, w, IGNORE);\n  MPI_Send(c, 1, MPI_INT, {other}, 5, w);\n  }}\n")
-                case("buffering", f"{name} {form} is left before {what}",
-                     q + arrays + f"  GOOD if (rank == {first}) {sends}\n" + between
-                     + f"  if (rank == {other}) {takes}\n" + call + f"\n  BAD if (rank == {first}) {sends}")
+        call = collective(name, "blocking", HERE)
+        for what, sends, takes in (("a message", f"MPI_Send(c, 1, MPI_INT, {other}, 5, w);", f"MPI_Recv(c, 1, MPI_INT, {first}, 5, w, IGNORE);"),
+                                   ("a message through others", "MPI_Send(c, 1, MPI_INT, 1, 5, w);", "MPI_Recv(c, 1, MPI_INT, 1, 5, w, IGNORE);")):
+            between = ("" if what == "a message" else
+                       f"  if (rank == 1) {{\n  MPI_Recv(c, 1, MPI_INT, {first}, 5, w, IGNORE);\n  MPI_Send(c, 1, MPI_INT, {other}, 5, w);\n  }}\n")
+            case("buffering", f"{name} is left before {what}", arrays + f"  GOOD if (rank == {first}) {sends}\n" + between
+                 + f"  if (rank == {other}) {takes}\n" + call + f"\n  BAD if (rank == {first}) {sends}")
 
 
 # ---- Objects ---------------------------------------------------------------------------------------------------------
