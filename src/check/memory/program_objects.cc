@@ -130,6 +130,9 @@ BufferReach reach_of(CheckedCall* call, int argument) {
   BufferReach reach;
   for (const Region& r : call->lists().regions) {
     if (r.base != base || r.low >= r.high) continue;
+    const TypeLayout* l = layout_of(r.type);
+    int64_t bytes = 0;
+    if (!l || __builtin_mul_overflow(r.count, l->extent, &bytes)) return {};  // MPI rejects it
     if (!reach.low || r.low < reach.low) reach.low = r.low;
     if (!reach.high || r.high > reach.high) reach.high = r.high;
   }
@@ -262,7 +265,9 @@ void check_buffer(CheckedCall* call, const ProgramBuffer& b, const ProgramObject
   const Parameter& p = info.parameters[b.argument];
   const BufferReach reach = reach_of(call, b.argument);
   if (object.low && reach.low) check_bounds(call, reach, object);
-  if (b.unwritten && reach.low && p.what == ParameterUse::kRead && reach.high > reach.low)
+  // What a persistent operation sends counts only when it starts.
+  if (b.unwritten && info.starts != Starts::kPersistent && reach.low &&
+      p.what == ParameterUse::kRead && reach.high > reach.low)
     report(FindingKind::kBuffers, "memory is sent that nothing has written",
            "what is sent has a value: the program stores it before", {call->me()});
   if (call->at(b.argument) != word_of_in_place()) check_type(call, b, p);
