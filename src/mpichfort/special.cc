@@ -96,7 +96,8 @@ FGMPI_NAME(f_sizeof_f08cfi, mpi_sizeof_f08cfi_);
 FGMPI_NAME(f_sizeof_f08cfi, pmpi_sizeof_f08cfi_);
 FGMPI_NAME(f_sizeof_f08cfi, mpi_sizeof_fcfi_);
 
-// MPI_Sizeof of MPICH's modules, a procedure for each type; the names with sizes are those of 4.2. Those of mpi_f08 get descriptors.
+// MPI_Sizeof of MPICH's modules, a procedure for each type; the names with sizes are those of 4.2.
+// Those of mpi_f08 get descriptors.
 #define FGMPI_F08_SIZEOF(type) FGMPI_NAME(f_sizeof, __mpi_f08_types_MOD_mpi_sizeof_##type)
 FGMPI_F08_SIZEOF(character);
 FGMPI_F08_SIZEOF(logical);

@@ -29,7 +29,7 @@ struct PollingRank : sched::Poller {
   bool only_polls = false;  ///< a request of the last list is completed by polls only
 };
 
-/// That of the calling rank; nullptr where it may not rest, or there is no memory for it.
+/// Returns the calling rank's; nullptr where it may not rest, or there is no memory for one.
 PollingRank* calling_poller() {
   if (!sched::may_rest()) return nullptr;
   sched::Proclet* self = sched::current();

@@ -17,8 +17,8 @@ namespace {
 
 /// The transports are polled once in this many switches.
 constexpr uint32_t kPollEvery = 64;
-/// While ranks rest that poll in vain, they are polled at least so often (ns), unless a rank computes
-/// for longer.
+/// While ranks rest that poll in vain, the transports are polled at least so often (ns), unless a
+/// rank computes for longer.
 constexpr int64_t kLongestPause = 50'000;
 
 [[noreturn, gnu::cold]] void stack_overflowed(Proclet* p) {

@@ -35,15 +35,15 @@ struct DescriptorWaiter : Completion {
   DescriptorWaiter* next_waiting = nullptr;
 };
 
-struct Poller {
+struct DescriptorPoller {
   int doorbell = -1;  ///< an eventfd that ends the thread's poll(); made once
   PlainMutex mutex;   ///< protects the members that follow
   bool runs = false;
   bool to_end = false;  ///< no proclet has waited for a while
   DescriptorWaiter* added = nullptr;
 };
-constinit Immortal<Poller> g_immortal_poller;
-constexpr Poller& g_poller = g_immortal_poller.value;
+constinit Immortal<DescriptorPoller> g_immortal_poller;
+constexpr DescriptorPoller& g_poller = g_immortal_poller.value;
 bool g_used = false;  ///< since the last trim; used inside
 
 /// True while the thread has waits that a handler may interrupt.
