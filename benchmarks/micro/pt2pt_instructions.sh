@@ -7,6 +7,8 @@ set -eu
 prog=$1
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+# A program of the standard ABI starts itself again to have this library first, which it could not under valgrind.
+case $prog in *_abi) export LD_PRELOAD="$(cd "$(dirname "$prog")/.." && pwd)/lib/libmpich.so.12" ;; esac
 count() {  # WHAT TIMES [SHAPE]
   FGMPI_NFG=2 valgrind --tool=callgrind --callgrind-out-file="$out/cg" "$prog" "$@" 2>&1 |
     sed -n 's/.*Collected : //p'
