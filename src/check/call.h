@@ -315,8 +315,8 @@ void end_region(Rank* rank, int request, RequestOperation* operation, Region* re
 /// For programs that were compiled with -check: do the call's buffers fit the types and the memory
 /// that the program has for them?
 void check_program_objects(CheckedCall* call);
-/// Has a function returned whose variables a pending operation uses? `place`: as the call's; `frame`:
-/// the address of a frame of this library that the call is in.
+/// Has a function returned whose variables a pending operation uses? `place`: as the call's;
+/// `frame`: the address of a frame of this library that the call is in.
 void check_frames(CheckedCall* call, const void* place, const char* frame);
 
 // neighbours.cc -----------------------------------------------------------------------------------
@@ -526,7 +526,8 @@ void leave_collective(Rank* rank, const CallInfo& info, const CollectiveCall& ca
 void ask_others();
 
 // early.cc ----------------------------------------------------------------------------------------
-/// A rank of another process has entered a collective call that it knew a rank of this one had left.
+/// A rank of another process has entered a collective call that it knew a rank of this one had
+/// left.
 void on_left_early(const void* data, size_t bytes);
 
 // pairs.cc ----------------------------------------------------------------------------------------
@@ -549,16 +550,16 @@ inline void handle_arrived() {
   if (g_attention.load(std::memory_order_acquire) & kArrived) handle_all_arrived();
 }
 void rank_ends(Rank* rank);
-/// Sets which findings are written, and where: as the process begins, or before a finding that comes
-/// earlier.
+/// Sets which findings are written, and where: as the process begins, or before a finding that
+/// comes earlier.
 void open_spool();
 
 // ends.cc -----------------------------------------------------------------------------------------
 /// Registers for ranks that leave without MPI_Finalize and for crashes. Called when this library is
 /// loaded.
 void follow_ends();
-/// An error is about to end the job, of a rank that is in no call which is watched: reports it, with
-/// the line that the call stack tells.
+/// An error is about to end the job, of a rank that is in no call which is watched: reports it,
+/// with the line that the call stack tells.
 void report_unwatched_error(const Rank* rank, const char* text);
 
 /// A rank of a reported deadlock goes on, because another job or the limit of buffering has given

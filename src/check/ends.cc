@@ -1,5 +1,5 @@
-// Ends of ranks that are no errors of MPI calls: ranks that leave without MPI_Finalize, crashes in a
-// call; and errors of calls that are not watched, such as those before MPI_Init.
+// Ends of ranks that are no errors of MPI calls: ranks that leave without MPI_Finalize, crashes in
+// a call; and errors of calls that are not watched, such as those before MPI_Init.
 #include <execinfo.h>
 
 #include <cstring>

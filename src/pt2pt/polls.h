@@ -1,8 +1,8 @@
 // What a call does that has polled in vain: MPI_Test, MPI_Iprobe and their like.
 //
-// The rank lets others run, and may rest (proclet-sched/coroutine/poller.h). What it polls for wakes
-// it: each request that it tests gets the rank's Waiter, and the endpoint its Prober. They stay
-// there when the call has returned, so that a rank that polls for one thing after the other is
+// The rank lets others run, and may rest (proclet-sched/coroutine/poller.h). What it polls for
+// wakes it: each request that it tests gets the rank's Waiter, and the endpoint its Prober. They
+// stay there when the call has returned, so that a rank that polls for one thing after the other is
 // woken by each of them.
 //
 // Thread rule: inside.

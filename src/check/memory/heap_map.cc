@@ -22,10 +22,10 @@ constexpr uintptr_t kLongest = uintptr_t{1} << 36;
 struct Leaf {
   std::atomic<uint64_t> words[kLeafWords];
 };
-struct Table {
+struct HeapTable {
   std::atomic<Leaf*> leaves[kTableSize];
 };
-std::atomic<Table*> g_tables[kTableSize];
+std::atomic<HeapTable*> g_tables[kTableSize];
 
 template <class T>
 T* make_zeroed(std::atomic<T*>* place) {
@@ -43,8 +43,8 @@ T* make_zeroed(std::atomic<T*>* place) {
 Leaf* leaf_of(uintptr_t address, bool make) {
   const uintptr_t number = address >> kLeafBits;
   if (number >> (2 * kTableBits)) return nullptr;
-  std::atomic<Table*>& first = g_tables[number >> kTableBits];
-  Table* table = first.load(std::memory_order_acquire);
+  std::atomic<HeapTable*>& first = g_tables[number >> kTableBits];
+  HeapTable* table = first.load(std::memory_order_acquire);
   if (!table && (!make || !(table = make_zeroed(&first)))) return nullptr;
   std::atomic<Leaf*>& second = table->leaves[number % kTableSize];
   Leaf* leaf = second.load(std::memory_order_acquire);

@@ -1,7 +1,6 @@
-// Where the blocks of the program's heap begin, as the wrappers of gcc/access tell: a bit for each 16
-// bytes of address space, in leaves that are made when they are first needed. The allocator itself
-// tells how long a block is.
-// Thread rule: any thread.
+// Where the blocks of the program's heap begin, as the wrappers of gcc/access tell: a bit for each
+// 16 bytes of address space, in leaves that are made when they are first needed. The allocator
+// itself tells how long a block is. Thread rule: any thread.
 #pragma once
 
 #include <cstddef>

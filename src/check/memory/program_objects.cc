@@ -1,6 +1,6 @@
-// What a program that was compiled with mpicc -check tells of its memory: the types and variables of
-// buffers (gcc/access/plugin/facts.cc), and the blocks of its heap. And frames of functions that have
-// returned while an operation uses their memory, in any program.
+// What a program that was compiled with mpicc -check tells of its memory: the types and variables
+// of buffers (gcc/access/plugin/facts.cc), and the blocks of its heap. And frames of functions that
+// have returned while an operation uses their memory, in any program.
 #include <malloc.h>
 #include <unwind.h>
 
@@ -79,7 +79,8 @@ ProgramFacts parse_facts(const char* text) {
   return facts;
 }
 
-/// The facts with this text. Texts are constants of the program, so their addresses tell them apart.
+/// The facts with this text. Texts are constants of the program, so their addresses tell them
+/// apart.
 const ProgramFacts& facts_at(const char* text) {
   static auto* all = new std::unordered_map<const char*, ProgramFacts>;
   auto [at, fresh] = all->try_emplace(text);
@@ -311,8 +312,8 @@ void check_program_objects(CheckedCall* call) {
 // ---- Frames -------------------------------------------------------------------------------------
 namespace {
 
-/// The distance from the frame of CheckedCall's constructor to the frame of the program, by call; at
-/// first an estimate that is too large.
+/// The distance from the frame of CheckedCall's constructor to the frame of the program, by call;
+/// at first an estimate that is too large.
 uint16_t g_frame_distance[kCallCount] = {};
 constexpr uint16_t kMostDistance = 8192;
 

@@ -1,5 +1,5 @@
-// Messages that are there while a receive waits for ever: nearly what it waits for, but with another
-// tag, on another communicator or from another rank.
+// Messages that are there while a receive waits for ever: nearly what it waits for, but with
+// another tag, on another communicator or from another rank.
 #include "check/messages/messages.h"
 
 #include "base/strings.h"
@@ -11,7 +11,7 @@ namespace {
 /// The most messages that are named for one receive.
 constexpr size_t kMostUnmatched = 2;
 
-struct Wanted {
+struct WantedMessage {
   int source = 0, tag = 0, source_world = MPI_UNDEFINED;
   const CheckedComm* comm = nullptr;
 };
@@ -20,7 +20,8 @@ struct Wanted {
 enum class Difference : uint8_t { kTag, kComm, kSource, kNone };
 constexpr Difference kDifferences[] = {Difference::kTag, Difference::kComm, Difference::kSource};
 
-Difference difference_of(const Wanted& wanted, const Inbox::QueueKey& key, int source_world) {
+Difference difference_of(const WantedMessage& wanted, const Inbox::QueueKey& key,
+                         int source_world) {
   const bool same_comm = key.comm == wanted.comm->key >> 1;
   const bool same_tag = wanted.tag == MPI_ANY_TAG || wanted.tag == key.tag;
   const bool same_source = wanted.source == MPI_ANY_SOURCE || source_world == wanted.source_world;
@@ -61,7 +62,8 @@ void add_unmatched_messages(Rank* rank, const RequestOperation* awaited,
     return;
   const auto own = rank->comms.find(static_cast<int>(receive.at(receive.info().at.comm)));
   if (own == rank->comms.end()) return;
-  Wanted wanted = {source_of(receive), receive_tag_of(receive), MPI_UNDEFINED, own->second.comm};
+  WantedMessage wanted = {source_of(receive), receive_tag_of(receive), MPI_UNDEFINED,
+                          own->second.comm};
   wanted.source_world = wanted.comm->world_of(wanted.source);
   Inbox& inbox = inbox_of(rank->world);
   size_t named = 0;

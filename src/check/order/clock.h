@@ -124,7 +124,7 @@ struct Knowledge {
   bool replaces_left(const ClockPart& part) const {
     return (is_of_left(near[0].of) || is_of_left(near[1].of)) && known(clock, part.of) == 0;
   }
-  /// Such a component is dropped where `near` has no other place: it finds less then.
+  /// Drops a component of a call left early, where `near` has no other place: it finds less then.
   void replace_left(const ClockPart& part) {
     for (ClockPart& own : near)
       if (is_of_left(own.of)) {

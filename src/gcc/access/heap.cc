@@ -1,5 +1,5 @@
-// Wrappers of the C library's heap, to which mpicc -check links the program's calls (ld --wrap): the
-// checker learns which blocks there are. Those of C++ are in heap_cxx.cc.
+// Wrappers of the C library's heap, to which mpicc -check links the program's calls (ld --wrap):
+// the checker learns which blocks there are. Those of C++ are in heap_cxx.cc.
 #include "gcc/access/heap.h"
 
 #include <dlfcn.h>

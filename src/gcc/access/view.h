@@ -55,11 +55,12 @@ struct ProgramAccess {
 
 /// What the compiler knows about the buffers of the call of MPI that follows (plugin/facts.cc).
 ///
-///   facts   NAME ['?'] '|' { ARGUMENT ['!'] ['.'] ':' BYTES ':' { LETTER SIZE '@' OFFSET } ':' TYPE ';' }
-///           the call's name, with "?" where nothing reads the source in the status that it fills in;
-///           for each buffer the number of its argument, "!" where nothing has
-///           written its variable, "." where it is a member of a structure; the elements' size,
-///           their scalars and their type in words. A letter is s or u for integers with and without
+///   facts   NAME ['?'] '|'
+///           { ARGUMENT ['!'] ['.'] ':' BYTES ':' { LETTER SIZE '@' OFFSET } ':' TYPE ';' }
+///           the call's name, with "?" where nothing reads the source in the status that it
+///           fills in; for each buffer the number of its argument, "!" where nothing has written
+///           its variable, "." where it is a member of a structure; the elements' size, their
+///           scalars and their type in words. A letter is s or u for integers with and without
 ///           sign, f, c (complex), b (bool), e (enum), p (pointer).
 ///   object, bytes   the variable that the first and the second buffer lie in; null: unknown
 struct ProgramCall {
@@ -68,8 +69,8 @@ struct ProgramCall {
   size_t bytes[2];
 };
 
-/// The type of the function that receives it, and of those that learn what the program does with the
-/// heap. `place`: as in ProgramAccess.
+/// The type of the function that receives it, and of those that learn what the program does with
+/// the heap. `place`: as in ProgramAccess.
 using Call = void (*)(const ProgramCall* call);
 inline constexpr const char* kCall = "fgmpi_check_call";
 /// `fresh`: the block's contents have no meaning yet.

@@ -55,6 +55,7 @@ TEST(Rules, DependOnTheCall) {
   CallInfo wait = call_with(CallRole::kCompletion, Starts::kBlocking);
   wait.sets.buffers = 0;
   wait.at.given = 0;
+  wait.at.op = -1;
   EXPECT_EQ(rules_of(wait), set_of_rules(kRule_check_requests_before, kRule_record_requests_after));
 }
 

@@ -164,8 +164,8 @@ bool is_local(function* f, tree variable) {
          decl_function_context(variable) == f->decl;
 }
 
-/// How often the statement names the variable, other than in arguments of MPI that `allowed(callee's
-/// name, type of the parameter)` holds for.
+/// How often the statement names the variable, other than in arguments of MPI that
+/// `allowed(callee's name, type of the parameter)` holds for.
 template <class Allowed>
 unsigned other_mentions(gimple* statement, tree variable, Allowed&& allowed) {
   unsigned all = 0, in_arguments = 0;
