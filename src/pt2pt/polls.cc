@@ -3,8 +3,10 @@
 #include "pt2pt/polls.h"
 
 #include <algorithm>
-#include <iterator>
+#include <array>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "proclet-sched/coroutine/poller.h"
@@ -21,19 +23,29 @@ struct TestedList {
   std::vector<MPI_Request> handles;
 };
 
+using TestedLists = std::array<TestedList, 4>;  // of a loop that tests several
+
 struct PollingRank : sched::Poller {
   explicit PollingRank(sched::Proclet* rank) : Poller(rank) {}
   Prober prober{nullptr, {}, news(), true};
-  TestedList lists[4];      ///< of a loop that tests several
-  uint32_t next_list = 0;   ///< is forgotten next
-  bool only_polls = false;  ///< a request of the last list is completed by polls only
+  std::unique_ptr<TestedLists> lists;
+  uint32_t next_list = 0;      ///< is forgotten next
+  bool only_polls = false;     ///< a request of the last list is completed by polls only
+  PollingRank* made_before{};  ///< links all that there are
 };
+/// The last one that was made. None is freed: requests that have not completed may have its Waiter.
+PollingRank* g_made = nullptr;
 
 /// Returns the calling rank's; nullptr where it may not rest, or there is no memory for one.
 PollingRank* calling_poller() {
   if (!sched::may_rest()) return nullptr;
   sched::Proclet* self = sched::current();
-  if (__builtin_expect(!self->poller, 0)) self->poller = new (std::nothrow) PollingRank(self);
+  if (__builtin_expect(!self->poller, 0)) {
+    auto* made = new (std::nothrow) PollingRank(self);
+    if (!made) return nullptr;
+    made->made_before = std::exchange(g_made, made);
+    self->poller = made;
+  }
   return static_cast<PollingRank*>(self->poller);
 }
 
@@ -65,12 +77,12 @@ void let_others_run_after_test(Request* const* requests, size_t count, const cha
 bool in_vain_again(const MPI_Request* handles, int count, const char* call) {
   if (g_message_decider || !sched::may_rest()) return false;
   auto* self = static_cast<PollingRank*>(sched::current()->poller);
-  if (!self) return false;
+  if (!self || !self->lists) return false;
   const auto same = [&](const TestedList& list) {
     return list.address == handles && self->goes_on_in(list.row) &&
            std::equal(list.handles.begin(), list.handles.end(), handles, handles + count);
   };
-  if (std::none_of(std::begin(self->lists), std::end(self->lists), same)) return false;
+  if (std::none_of(self->lists->begin(), self->lists->end(), same)) return false;
   const sched::WaitSite site{call, nullptr, false};
   return !self->let_others_run(&site);
 }
@@ -79,9 +91,11 @@ void remember_tested(const MPI_Request* handles, int count) {
   if (g_message_decider || !sched::may_rest()) return;
   auto* self = static_cast<PollingRank*>(sched::current()->poller);
   if (!self || self->only_polls) return;
-  TestedList* at = std::find_if(std::begin(self->lists), std::end(self->lists),
-                                [&](const TestedList& list) { return list.address == handles; });
-  if (at == std::end(self->lists)) at = &self->lists[self->next_list++ % std::size(self->lists)];
+  if (!self->lists) self->lists.reset(new (std::nothrow) TestedLists);
+  if (!self->lists) return;
+  auto at = std::find_if(self->lists->begin(), self->lists->end(),
+                         [&](const TestedList& list) { return list.address == handles; });
+  if (at == self->lists->end()) at = self->lists->begin() + self->next_list++ % self->lists->size();
   at->address = nullptr;
   try {
     at->handles.assign(handles, handles + count);
