@@ -16,6 +16,9 @@
 namespace fgmpi::pt2pt {
 namespace {
 
+/// Shorter lists are not remembered.
+constexpr int kFewTested = 4;
+
 /// Handles that were tested in vain.
 struct TestedList {
   const MPI_Request* address = nullptr;
@@ -49,6 +52,12 @@ PollingRank* calling_poller() {
   return static_cast<PollingRank*>(self->poller);
 }
 
+/// As calling_poller(), but nullptr for a rank that has not polled in vain yet.
+PollingRank* known_poller() {
+  if (g_message_decider || !sched::may_rest()) return nullptr;
+  return static_cast<PollingRank*>(sched::current()->poller);
+}
+
 /// Gives the incomplete requests the rank's Waiter. Returns false where one is completed by polls
 /// only.
 bool attach_news(Request* const* requests, size_t count, Waiter* news) {
@@ -75,8 +84,8 @@ void let_others_run_after_test(Request* const* requests, size_t count, const cha
 }
 
 bool in_vain_again(const MPI_Request* handles, int count, const char* call) {
-  if (g_message_decider || !sched::may_rest()) return false;
-  auto* self = static_cast<PollingRank*>(sched::current()->poller);
+  if (count < kFewTested || !handles) return false;
+  PollingRank* self = known_poller();
   if (!self || !self->lists) return false;
   const auto same = [&](const TestedList& list) {
     return list.address == handles && self->goes_on_in(list.row) &&
@@ -88,8 +97,8 @@ bool in_vain_again(const MPI_Request* handles, int count, const char* call) {
 }
 
 void remember_tested(const MPI_Request* handles, int count) {
-  if (g_message_decider || !sched::may_rest()) return;
-  auto* self = static_cast<PollingRank*>(sched::current()->poller);
+  if (count < kFewTested) return;
+  PollingRank* self = known_poller();
   if (!self || self->only_polls) return;
   if (!self->lists) self->lists.reset(new (std::nothrow) TestedLists);
   if (!self->lists) return;

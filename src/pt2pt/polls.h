@@ -14,9 +14,9 @@ namespace fgmpi::pt2pt {
 
 /// After a test in vain of these requests (or nullptr in their places). May switch.
 void let_others_run_after_test(Request* const* requests, size_t count, const char* call);
-/// A test of as many requests costs the time to compare their handles, where nothing has come since
+/// A test of several requests costs the time to compare their handles, where nothing has come since
 /// the rank last tested them in vain and it has only polled since then.
-inline constexpr int kFewTested = 4;
+///
 /// Has the rank tested these handles in vain before, so that this test need not look at the
 /// requests? Lets others run if so. False also where something has come meanwhile: then the test
 /// must look. May switch.

@@ -258,21 +258,13 @@ bool find_complete(Requests& list, pt2pt::Wanted wanted, const char* call) {
   return true;
 }
 
-/// A test of many requests that need not be looked at again. May switch.
-bool many_in_vain_again(int count, const MPI_Request* requests, const char* call) {
-  return count >= pt2pt::kFewTested && requests && pt2pt::in_vain_again(requests, count, call);
-}
-void remember_many(int count, const MPI_Request* requests) {
-  if (count >= pt2pt::kFewTested) pt2pt::remember_tested(requests, count);
-}
-
 /// Implements MPI_Waitany and MPI_Testany; only the latter has a flag.
 template <bool kWaits>
 int complete_any(const char* call, int count, MPI_Request* requests, int* index, int* flag,
                  MPI_Status* status) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(index, "index"));
   if (!kWaits) FGMPI_RETURN_IF(call, nullptr, check_pointer(flag, "flag"));
-  if (!kWaits && many_in_vain_again(count, requests, call)) {
+  if (!kWaits && pt2pt::in_vain_again(requests, count, call)) {
     *index = MPI_UNDEFINED;
     *flag = 0;
     return MPI_SUCCESS;
@@ -288,7 +280,7 @@ int complete_any(const char* call, int count, MPI_Request* requests, int* index,
   const bool found = find_complete<kWaits>(list, pt2pt::Wanted::kOne, call);
   if (!kWaits) *flag = found;
   if (!found) {
-    remember_many(count, requests);
+    pt2pt::remember_tested(requests, count);
     return MPI_SUCCESS;
   }
   const size_t i = first_complete(list);
@@ -301,7 +293,7 @@ template <bool kWaits>
 int complete_some(const char* call, int count, MPI_Request* requests, int* outcount, int* indices,
                   MPI_Status* statuses) {
   FGMPI_RETURN_IF(call, nullptr, check_pointer(outcount, "outcount"));
-  if (!kWaits && indices && many_in_vain_again(count, requests, call)) {
+  if (!kWaits && indices && pt2pt::in_vain_again(requests, count, call)) {
     *outcount = 0;
     return MPI_SUCCESS;
   }
@@ -315,7 +307,7 @@ int complete_some(const char* call, int count, MPI_Request* requests, int* outco
   FGMPI_RETURN_IF(call, nullptr, check_pointer(indices, "array_of_indices"));
   *outcount = 0;
   if (!find_complete<kWaits>(list, pt2pt::Wanted::kSome, call)) {
-    remember_many(count, requests);
+    pt2pt::remember_tested(requests, count);
     return MPI_SUCCESS;
   }
   return finish_some(call, requests, list, outcount, indices, statuses);
@@ -406,7 +398,7 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   sched::count_call();
   constexpr const char* kCall = "MPI_Testall";
   FGMPI_RETURN_IF(kCall, nullptr, check_pointer(flag, "flag"));
-  if (many_in_vain_again(count, requests, kCall)) {
+  if (pt2pt::in_vain_again(requests, count, kCall)) {
     *flag = 0;
     return MPI_SUCCESS;
   }
@@ -415,7 +407,7 @@ int PMPI_Testall(int count, MPI_Request requests[], int* flag, MPI_Status status
   if (list.none()) sched::count_idle_call();
   *flag = test_all(list, kCall);
   if (*flag) return finish_all(kCall, requests, list, statuses);
-  remember_many(count, requests);
+  pt2pt::remember_tested(requests, count);
   return MPI_SUCCESS;
 }
 
