@@ -2,13 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mpitest.h"
+#include "error_class.h"
 
-static int class_of(int code) {
-  int c;
-  MPI_Error_class(code, &c);
-  return c;
-}
 #define FAILS(call, wanted)             \
   do {                                  \
     int code_ = (call);                 \

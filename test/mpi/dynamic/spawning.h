@@ -6,13 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mpitest.h"
-
-static inline int class_of(int code) {
-  int c;
-  MPI_Error_class(code, &c);
-  return c;
-}
+#include "error_class.h"
 
 /* A file that may be executed, but cannot be. */
 static inline void no_program(char* path, int rank) {

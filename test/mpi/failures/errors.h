@@ -4,13 +4,8 @@
 
 #include <fgmpi.h>
 
-#include "../mpitest.h"
+#include "../error_class.h"
 
-static inline int class_of(int code) {
-  int class;
-  MPI_Error_class(code, &class);
-  return class;
-}
 #define FAILS(call) CHECK(class_of(call) == MPIX_ERR_PROC_FAILED)
 #define REVOKED(call) CHECK(class_of(call) == MPIX_ERR_REVOKED)
 

@@ -13,19 +13,13 @@
 
 #include <vector>
 
-#include "../mpitest.h"
+#include "../error_class.h"
 
 namespace {
 
 constexpr int kKinds = 4, kAfterwards = 20, kMostRounds = 400;
 int g_rank, g_size;
 bool g_fail;
-
-int class_of(int code) {
-  int out;
-  OK(MPI_Error_class(code, &out));
-  return out;
-}
 
 struct Rounds {
   MPI_Comm comm = MPI_COMM_NULL;
