@@ -65,8 +65,10 @@ Status run_rooted(Comm* comm, const Args& args, const char* call) {
 Status run(Comm* comm, Args* args, CollectiveKind kind, const char* call) {
   args->kind = kind;
   bool inter = comm->shared->inter;
-  if (__builtin_expect(g_early_exit_decider != nullptr, 0) && !inter && is_rooted(kind))
-    return run_decided(comm, args, call);
+  if (__builtin_expect(g_early_exit_decider != nullptr, 0)) {
+    if (!inter && is_rooted(kind)) return run_decided(comm, args, call);
+    g_early_exit_decider->begin_blocking_collective(*args);
+  }
   if (!inter) {
     if (kind == CollectiveKind::kBarrier) return short_barrier(comm, call);
     if (kind == CollectiveKind::kBcast) {

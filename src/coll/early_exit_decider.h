@@ -1,7 +1,7 @@
 // EarlyExitDecider: decides which member leaves a rooted collective before the others have arrived,
-// where MPI does not require it to wait (src/explore).
+// where MPI does not require it to wait (src/explore, src/predict).
 //
-// A process has one only under mpiexec -explore and -replay. Then the functions of decided.h run
+// A process has one only under mpiexec -explore, -replay and -predict. Then the functions of decided.h run
 // the blocking rooted collectives of intracommunicators. Thread rule: one thread. Nothing here
 // switches.
 #pragma once
@@ -9,6 +9,7 @@
 namespace fgmpi::coll {
 
 class CollRequest;
+struct Args;
 
 /// A rank that waits for the others in a rooted collective, though MPI does not require that it
 /// waits.
@@ -29,9 +30,12 @@ class EarlyExitDecider {
   /// request is complete (wait->left).
   virtual void begin_early_exit_wait(EarlyExitWait* wait) = 0;
   virtual void end_early_exit_wait(EarlyExitWait* wait) = 0;
+  /// The running rank's next arrival at a meeting is that of a blocking collective with these
+  /// arguments, which is not rooted.
+  virtual void begin_blocking_collective(const Args&) {}
 };
 
-/// nullptr in all processes but those of mpiexec -explore and -replay.
+/// nullptr in all processes but those of mpiexec -explore, -replay and -predict.
 extern EarlyExitDecider* g_early_exit_decider;
 
 }  // namespace fgmpi::coll

@@ -1,7 +1,7 @@
 // MeetingDecider: learns which member arrives at which meeting, and draws numbers in place of
 // random ones (src/explore).
 //
-// A process has one only under mpiexec -explore and -replay. The decider follows which events had
+// A process has one only under mpiexec -explore, -replay and -predict. The decider follows which events had
 // to happen before others, and members of a collective wait for each other. The short path in line
 // (join() in meeting.h) has no test for it: while there is a decider, an open meeting has the
 // inline_operation kNoOperation, which equals that of no member, so each member goes out of line.
@@ -29,7 +29,7 @@ class MeetingDecider {
   virtual uint64_t draw_number() = 0;
 };
 
-/// nullptr in all processes but those of mpiexec -explore and -replay.
+/// nullptr in all processes but those of mpiexec -explore, -replay and -predict.
 extern MeetingDecider* g_meeting_decider;
 
 }  // namespace fgmpi::comm

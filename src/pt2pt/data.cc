@@ -8,6 +8,7 @@
 #include "datatype/copy.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/engine.h"
+#include "pt2pt/message_decider.h"
 
 namespace fgmpi::pt2pt {
 
@@ -190,6 +191,8 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
       drop_unexpected(u);
       return e.pulls.begin(op, from, process, cookie, addr, size);
     }
+    case UnexpectedMessage::kHeldBack:
+      return g_message_decider->match_held_back(u, op);
   }
 }
 

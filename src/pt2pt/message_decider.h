@@ -1,5 +1,5 @@
 // MessageDecider: decides, in place of this module, which receive matches which message
-// (src/explore).
+// (src/explore, src/predict).
 //
 // While a decider is set, messages between ranks of the process on the planes that it decides are
 // handed to it and are in no queue of an endpoint. Receives are posted as always. When no rank can
@@ -51,9 +51,15 @@ class MessageDecider {
   /// Decides, for a call that tests without waiting, whether it finds is(object, part). May switch.
   virtual bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                            const char* call) = 0;
+  /// Does it decide nothing while a rank waits for something from outside of MPI? Finding out costs
+  /// a look at all ranks.
+  virtual bool waits_for_outside() const { return true; }
+  /// A receive has matched a message that the decider has put into the receiver's queue as kHeldBack.
+  /// The decider completes both, now or later. Called only for such messages.
+  virtual void match_held_back(UnexpectedMessage*, RecvOp*) {}
 };
 
-/// nullptr in all processes but those of mpiexec -explore and -replay.
+/// nullptr in all processes but those of mpiexec -explore, -replay and -predict.
 extern MessageDecider* g_message_decider;
 
 /// Does the decider decide what a call that completes requests of this list returns? Not where only

@@ -12,6 +12,7 @@
 //   kPulling     a rendezvous that is being pulled before its match (buffer_limit.h)
 //   kPulled      a rendezvous pulled before its match: payload behind the object; the sender has
 //                been answered
+//   kHeldBack    of another kind, which the decider knows: it takes the match (message_decider.h)
 //
 // Frames (transport::Header::kind):
 //   kEager, kEagerSync   a message; kEagerSync is answered by kAck when matched and whole
@@ -108,7 +109,7 @@ struct PartRecvOp : RecvOp {
 };
 
 struct UnexpectedMessage : Arrived {
-  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kPulling, kPulled };
+  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kPulling, kPulled, kHeldBack };
   uint64_t size;
   uint64_t cookie;  ///< the sender's cookie, where it expects an answer
   /// kRendezvous: the sender's buffer; kArriving: the Arriving; kPulling: the EarlyPull.

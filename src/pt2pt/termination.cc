@@ -360,7 +360,7 @@ bool outside_is_awaited() {
 }  // namespace
 
 bool all_parked() {
-  if (g_message_decider && outside_is_awaited()) {
+  if (g_message_decider && g_message_decider->waits_for_outside() && outside_is_awaited()) {
     g_ask_again = true;
     return false;
   }
