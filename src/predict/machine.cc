@@ -1,0 +1,89 @@
+// The text by which mpiexec gives a machine to the processes that it starts.
+
+#include "predict/machine.h"
+
+#include <mpi.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <sstream>
+
+namespace fgmpi::predict {
+namespace {
+
+void append_class(std::string* out, const char* name, const LinkClass& links) {
+  char line[256];
+  std::snprintf(line, sizeof line, "eager %s %" PRIu64 "\n", name, links.eager_bytes);
+  *out += line;
+  for (const LinkPiece& p : links.pieces) {
+    std::snprintf(line, sizeof line,
+                  "piece %s %" PRIu64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %.17g\n",
+                  name, p.from_bytes, p.latency, p.send_overhead, p.receive_overhead, p.gap,
+                  p.per_byte);
+    *out += line;
+  }
+}
+
+/// Reads one line. Returns false where it is none of to_text().
+bool read_line(std::istringstream& in, PredictedMachine* m) {
+  std::string key, word;
+  in >> key;
+  if (key == "name") return static_cast<bool>(std::getline(in >> std::ws, m->name));
+  if (key == "nodes") return static_cast<bool>(in >> m->nodes);
+  if (key == "ranks_per_node") return in >> m->ranks_per_node && m->ranks_per_node > 0;
+  if (key == "overlaps") return static_cast<bool>(in >> m->overlaps);
+  if (key == "factor") return static_cast<bool>(in >> m->compute_factor);
+  if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
+  if (!(in >> word)) return false;
+  if (key == "placement") {
+    m->placement = word == "cyclic" ? Placement::kCyclic : Placement::kBlock;
+    return true;
+  }
+  if (key == "compute") {
+    m->compute = word == "none" ? ComputeModel::kNone : ComputeModel::kMeasured;
+    return true;
+  }
+  LinkClass& links = word == "inside" ? m->inside : m->between;
+  if (key == "eager") return static_cast<bool>(in >> links.eager_bytes);
+  LinkPiece p;
+  if (key != "piece" || !(in >> p.from_bytes >> p.latency >> p.send_overhead >>
+                          p.receive_overhead >> p.gap >> p.per_byte))
+    return false;
+  links.pieces.push_back(p);
+  return true;
+}
+
+}  // namespace
+
+std::string PredictedMachine::to_text() const {
+  char line[512];
+  std::snprintf(line, sizeof line,
+                "name %s\nnodes %u\nranks_per_node %u\nplacement %s\noverlaps %d\ncompute %s\n"
+                "factor %.17g\nreduce %.17g\n",
+                name.c_str(), nodes, ranks_per_node,
+                placement == Placement::kCyclic ? "cyclic" : "block", overlaps ? 1 : 0,
+                compute == ComputeModel::kNone ? "none" : "measured", compute_factor,
+                reduce_per_byte);
+  std::string text = line;
+  append_class(&text, "inside", inside);
+  append_class(&text, "between", between);
+  return text;
+}
+
+Status PredictedMachine::from_text(const std::string& text, PredictedMachine* out) {
+  std::istringstream lines(text);
+  PredictedMachine machine;
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream in(line);
+    if (!line.empty() && !read_line(in, &machine))
+      return error(MPI_ERR_ARG, "machine of the prediction, line %d: %s", number, line.c_str());
+  }
+  if (machine.inside.pieces.empty() || machine.between.pieces.empty())
+    return error(MPI_ERR_ARG, "machine of the prediction: it has no links");
+  *out = std::move(machine);
+  return {};
+}
+
+}  // namespace fgmpi::predict

@@ -1,0 +1,85 @@
+// PredictedMachine: the machine for which mpiexec -predict computes times.
+//
+// A link is described by LogGP's parameters, which may change with the size of a message: latency L,
+// overheads o_s and o_r of sender and receiver, gap g between messages, gap G a byte. mpiexec reads
+// the user's JSON file (src/readers/prediction) and gives the processes a text of plain lines, which
+// this file writes and reads:
+//
+//   ranks_per_node 16
+//   placement block
+//   eager inside 65536
+//   piece between 0 1500 300 400 200 0.08      from byte, L, o_s, o_r, g (ns), G (ns a byte)
+//   ...
+//
+// Source: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP", SPAA 1995.
+// Thread rule: values; nothing here switches.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace fgmpi::predict {
+
+/// Virtual time in picoseconds: 106 days. A byte takes fractions of a nanosecond.
+using VirtualTime = int64_t;
+inline constexpr VirtualTime kPicosecondsPerNs = 1000;
+inline constexpr VirtualTime kNever = INT64_MAX;
+inline VirtualTime from_ns(double ns) { return static_cast<VirtualTime>(ns * 1000 + 0.5); }
+
+/// LogGP's parameters from a size on.
+struct LinkPiece {
+  uint64_t from_bytes = 0;
+  VirtualTime latency = 0, send_overhead = 0, receive_overhead = 0, gap = 0;
+  double per_byte = 0;  ///< picoseconds a byte
+};
+
+/// A class of links: all within nodes, or all between them.
+struct LinkClass {
+  /// At least one, the first from 0 bytes, ascending.
+  std::vector<LinkPiece> pieces;
+  /// Longer messages wait for their receive before their data is sent.
+  uint64_t eager_bytes = 65'536;
+  const LinkPiece& piece(uint64_t bytes) const {
+    size_t i = pieces.size();
+    while (i > 1 && pieces[i - 1].from_bytes > bytes) --i;
+    return pieces[i - 1];
+  }
+};
+/// How long a transfer of so many bytes keeps a port busy.
+inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {
+  const auto data = static_cast<VirtualTime>(static_cast<double>(bytes) * piece.per_byte + 0.5);
+  return data > piece.gap ? data : piece.gap;
+}
+
+enum class Placement : uint8_t { kBlock, kCyclic };
+enum class ComputeModel : uint8_t { kMeasured, kNone };
+
+struct PredictedMachine {
+  std::string name = "machine";
+  uint32_t nodes = 0;  ///< 0: as many as the ranks need
+  uint32_t ranks_per_node = 1;
+  Placement placement = Placement::kBlock;
+  LinkClass inside, between;
+  /// Whether a rendezvous goes on while its ranks compute.
+  bool overlaps = true;
+  ComputeModel compute = ComputeModel::kMeasured;
+  double compute_factor = 1;     ///< virtual time of computing for each second that is measured
+  double reduce_per_byte = 100;  ///< picoseconds to combine one byte in a reduction
+
+  uint32_t node_of(uint32_t rank, uint32_t ranks) const {
+    const uint32_t used = (ranks + ranks_per_node - 1) / ranks_per_node;
+    return placement == Placement::kBlock ? rank / ranks_per_node : rank % used;
+  }
+  const LinkClass& link(uint32_t from_node, uint32_t to_node) const {
+    return from_node == to_node ? inside : between;
+  }
+
+  std::string to_text() const;
+  /// Errors: MPI_ERR_ARG, which names the line: the text is not of this library's version.
+  static Status from_text(const std::string& text, PredictedMachine* out);
+};
+
+}  // namespace fgmpi::predict

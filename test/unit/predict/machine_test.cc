@@ -1,0 +1,55 @@
+// A machine survives the text by which mpiexec passes it on; pieces of links are found by size.
+#include "predict/machine.h"
+
+#include <gtest/gtest.h>
+
+namespace fgmpi::predict {
+namespace {
+
+PredictedMachine example() {
+  PredictedMachine m;
+  m.name = "a name with spaces";
+  m.nodes = 7;
+  m.ranks_per_node = 3;
+  m.placement = Placement::kCyclic;
+  m.overlaps = false;
+  m.compute = ComputeModel::kNone;
+  m.compute_factor = 0.1;
+  m.inside.pieces = {{0, 1, 2, 3, 4, 0.5}};
+  m.between.pieces = {{0, 10, 20, 30, 40, 1.25}, {1000, 11, 21, 31, 41, 1.0 / 3}};
+  m.between.eager_bytes = 12;
+  return m;
+}
+
+TEST(Machine, TextAndBack) {
+  const PredictedMachine m = example();
+  PredictedMachine read;
+  ASSERT_TRUE(PredictedMachine::from_text(m.to_text(), &read).ok());
+  EXPECT_EQ(read.to_text(), m.to_text());
+  EXPECT_EQ(read.name, m.name);
+  EXPECT_EQ(read.between.pieces[1].per_byte, 1.0 / 3);
+  EXPECT_FALSE(read.overlaps);
+}
+
+TEST(Machine, WrongTextsAreErrors) {
+  PredictedMachine read;
+  const std::string good = example().to_text();
+  EXPECT_FALSE(PredictedMachine::from_text("", &read).ok());
+  EXPECT_FALSE(PredictedMachine::from_text(good + "colour blue\n", &read).ok());
+  EXPECT_FALSE(PredictedMachine::from_text(good + "piece inside 1 2\n", &read).ok());
+  EXPECT_FALSE(PredictedMachine::from_text(good + "ranks_per_node 0\n", &read).ok());
+}
+
+TEST(Machine, PiecesAndNodes) {
+  const PredictedMachine m = example();
+  EXPECT_EQ(m.between.piece(999).latency, 10);
+  EXPECT_EQ(m.between.piece(1000).latency, 11);
+  EXPECT_EQ(m.between.piece(UINT64_MAX).latency, 11);
+  EXPECT_EQ(m.node_of(4, 10), 0u);  // four nodes, cyclic
+  EXPECT_EQ(m.node_of(7, 10), 3u);
+  EXPECT_EQ(occupancy(m.between.pieces[0], 8), 40);
+  EXPECT_EQ(occupancy(m.between.pieces[0], 800), 1000);
+}
+
+}  // namespace
+}  // namespace fgmpi::predict
