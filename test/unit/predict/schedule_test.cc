@@ -1,0 +1,170 @@
+// Schedules of collectives: each message that a member waits for is sent to it, in the order in
+// which it waits, and the data that a collective moves can have come that way.
+#include "predict/schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <bitset>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace fgmpi::predict {
+namespace {
+
+using coll::CollectiveKind;
+
+struct Member {
+  uint32_t round = 0;
+  bool in_round = false, finished = false;
+  ScheduleRound now;
+  std::bitset<64> knows;  ///< members whose contribution it has, or has the effect of
+};
+
+/// Runs a schedule with messages that arrive at once. Returns false where members wait for ever, or
+/// messages are left.
+class ScheduleRun {
+ public:
+  explicit ScheduleRun(const CollectiveShape& shape) : shape_(shape), members_(shape.members) {
+    for (uint32_t i = 0; i < shape.members; ++i) members_[i].knows.set(i);
+  }
+
+  void run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (uint32_t i = 0; i < shape_.members; ++i) moved |= step(i);
+    }
+    for (const auto& [pair, queue] : under_way_)
+      EXPECT_TRUE(queue.empty()) << pair.first << " to " << pair.second;
+    for (uint32_t i = 0; i < shape_.members; ++i) EXPECT_TRUE(members_[i].finished) << i;
+  }
+  const std::bitset<64>& knows(uint32_t member) const { return members_[member].knows; }
+  uint64_t bytes_received(uint32_t member) const {
+    const auto found = received_.find(member);
+    return found == received_.end() ? 0 : found->second;
+  }
+
+ private:
+  struct Message {
+    uint64_t bytes;
+    std::bitset<64> knows;
+  };
+  bool step(uint32_t i) {
+    Member& m = members_[i];
+    if (m.finished) return false;
+    bool moved = false;
+    if (!m.in_round) {
+      moved = true;
+      m.finished = !fill_round(shape_, {}, i, m.round, &m.now);
+      if (m.finished) return true;
+      m.in_round = true;
+      for (const RoundPart& p : m.now.sends) {
+        EXPECT_LT(p.peer, shape_.members);
+        EXPECT_NE(p.peer, i);
+        under_way_[{i, p.peer}].push_back({p.bytes, m.knows});
+      }
+    }
+    for (auto it = m.now.receives.begin(); it != m.now.receives.end();) {
+      auto& queue = under_way_[{it->peer, i}];
+      if (queue.empty()) {
+        ++it;
+        continue;
+      }
+      EXPECT_EQ(queue.front().bytes, it->bytes) << it->peer << " to " << i;
+      received_[i] += it->bytes;
+      m.knows |= queue.front().knows;
+      queue.pop_front();
+      it = m.now.receives.erase(it);
+      moved = true;
+    }
+    if (m.now.receives.empty()) {
+      m.in_round = false;
+      ++m.round;
+      moved = true;
+    }
+    return moved;
+  }
+
+  const CollectiveShape shape_;
+  std::vector<Member> members_;
+  std::map<std::pair<uint32_t, uint32_t>, std::deque<Message>> under_way_;
+  std::map<uint32_t, uint64_t> received_;
+};
+
+bool all_need_all(CollectiveKind kind) {
+  return kind == CollectiveKind::kBarrier || kind == CollectiveKind::kAllgather ||
+         kind == CollectiveKind::kAllgatherv || kind == CollectiveKind::kAlltoall ||
+         kind == CollectiveKind::kAllreduce || kind == CollectiveKind::kReduceScatterBlock ||
+         kind == CollectiveKind::kReduceScatter;
+}
+bool root_needs_all(CollectiveKind kind) {
+  return kind == CollectiveKind::kReduce || kind == CollectiveKind::kGather;
+}
+bool all_need_root(CollectiveKind kind) {
+  return kind == CollectiveKind::kBcast || kind == CollectiveKind::kScatter;
+}
+
+void check(const CollectiveShape& shape) {
+  SCOPED_TRACE("kind " + std::to_string(static_cast<int>(shape.kind)) + ", " +
+               name_of(shape.algorithm) + ", " + std::to_string(shape.members) + " members, root " +
+               std::to_string(shape.root) + ", " + std::to_string(shape.bytes) + " bytes");
+  ScheduleRun run(shape);
+  run.run();
+  const uint32_t n = shape.members;
+  for (uint32_t i = 0; i < n; ++i) {
+    if (all_need_all(shape.kind) || (root_needs_all(shape.kind) && i == shape.root))
+      EXPECT_EQ(run.knows(i).count(), n) << i;
+    if (all_need_root(shape.kind)) EXPECT_TRUE(run.knows(i).test(shape.root)) << i;
+    if (shape.kind == CollectiveKind::kScan)
+      for (uint32_t k = 0; k < i; ++k) EXPECT_TRUE(run.knows(i).test(k)) << i << " of " << k;
+    const bool gathers = shape.kind == CollectiveKind::kAllgather ||
+                         shape.kind == CollectiveKind::kAlltoall ||
+                         (shape.kind == CollectiveKind::kGather && i == shape.root);
+    if (gathers) EXPECT_GE(run.bytes_received(i), shape.bytes * (n - 1)) << i;
+    if (shape.kind == CollectiveKind::kBcast && i != shape.root)
+      EXPECT_GE(run.bytes_received(i) + n, shape.bytes) << i;
+  }
+}
+
+TEST(Schedule, EveryMessageIsSentAndEveryMemberGetsWhatItNeeds) {
+  for (uint32_t n = 1; n <= 40; ++n)
+    for (int kind = 0; kind < static_cast<int>(CollectiveKind::kNeighborAllgather); ++kind)
+      for (const uint64_t bytes : {0, 8, 4'096, 60'000, 3'000'000}) {
+        CollectiveShape shape;
+        shape.kind = static_cast<CollectiveKind>(kind);
+        if (shape.kind == CollectiveKind::kGatherv || shape.kind == CollectiveKind::kScatterv ||
+            shape.kind == CollectiveKind::kAlltoallv || shape.kind == CollectiveKind::kAlltoallw)
+          continue;  // the counts of each member are given (Simulator::fill_member)
+        shape.members = n;
+        shape.bytes = bytes;
+        shape.algorithm = choose_algorithm(shape.kind, n, bytes);
+        for (const uint32_t root : {uint32_t{0}, n / 2, n - 1}) {
+          shape.root = root;
+          check(shape);
+          if (HasFailure()) return;
+        }
+      }
+}
+
+TEST(Schedule, NumbersOfMessagesAreThoseOfTheAlgorithms) {
+  const auto sent = [](CollectiveKind kind, uint32_t n, uint64_t bytes) {
+    CollectiveShape shape{kind, choose_algorithm(kind, n, bytes), n, 0, bytes};
+    uint64_t count = 0;
+    ScheduleRound round;
+    for (uint32_t i = 0; i < n; ++i)
+      for (uint32_t r = 0; fill_round(shape, {}, i, r, &round); ++r) count += round.sends.size();
+    return count;
+  };
+  EXPECT_EQ(sent(CollectiveKind::kBarrier, 8, 0), 24u);
+  EXPECT_EQ(sent(CollectiveKind::kBarrier, 9, 0), 36u);
+  EXPECT_EQ(sent(CollectiveKind::kBcast, 100, 8), 99u);
+  EXPECT_EQ(sent(CollectiveKind::kReduce, 100, 8), 99u);
+  EXPECT_EQ(sent(CollectiveKind::kAllreduce, 16, 8), 64u);
+  EXPECT_EQ(sent(CollectiveKind::kAllreduce, 16, 1 << 20), 128u);
+  EXPECT_EQ(sent(CollectiveKind::kAllgather, 6, 1 << 20), 30u);
+  EXPECT_EQ(sent(CollectiveKind::kAlltoall, 10, 1'000), 90u);
+}
+
+}  // namespace
+}  // namespace fgmpi::predict
