@@ -1,0 +1,42 @@
+// What src/meter, which is preloaded in front of the library, calls in a process whose times are
+// predicted.
+//
+// Thread rule: the rank's own thread, in or between its calls of MPI. Functions that may switch say
+// so.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+
+namespace fgmpi::predict {
+
+/// What a rank does in a call, for the sums of its time.
+enum class CallGroup : uint8_t { kOther, kMessage, kCompletion, kCollective, kOneSided, kFile };
+
+struct PredictionHooks {
+  /// The running rank enters a call: what it has computed since its last call is added to its clock.
+  void (*enter)(CallGroup group);
+  /// The rank leaves the call. A collective is left when the predicted machine would leave it. May
+  /// switch.
+  void (*leave)();
+  /// Called before a receive's request is used: when it was posted.
+  void (*record_posted)(MPI_Request request);
+  /// These two enclose a wait for all of these requests. The second takes what the first has read.
+  void (*begin_wait)(int count, const MPI_Request* requests);
+  void (*end_wait)();
+  /// The running rank's clock, ns; -1 where no rank runs. Counts what it has computed.
+  int64_t (*now_ns)();
+  /// Moves the running rank's clock forward.
+  void (*pass_ns)(int64_t ns);
+  /// Lets all that happens up to the rank's clock happen. May switch.
+  void (*yield)();
+  /// Stores what the prediction has found. Called when the last rank has finalized.
+  void (*write_outcome)();
+};
+
+}  // namespace fgmpi::predict
+
+/// nullptr in all processes but those of mpiexec -predict.
+extern "C" __attribute__((visibility("default"))) const fgmpi::predict::PredictionHooks*
+fgmpi_prediction_hooks();

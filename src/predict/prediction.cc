@@ -1,0 +1,76 @@
+// The predicted process: its machine, its simulator, its result.
+
+#include "predict/prediction.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/environment.h"
+#include "coll/early_exit_decider.h"
+#include "predict/hooks.h"
+#include "predict/simulator.h"
+
+namespace fgmpi::predict {
+namespace {
+
+std::string g_folder;
+PredictedMachine* g_machine = nullptr;
+Simulator* g_simulator = nullptr;
+
+/// Runs when the process ends, however its ranks do.
+void write_outcome() {
+  PredictionOutcome outcome;
+  g_simulator->fill_outcome(&outcome);
+  if (const Status written = outcome.write(g_folder + "/" + kOutcomeFile); !written.ok())
+    std::fprintf(stderr, "fgmpi: predict: %s\n", written.what().c_str());
+}
+
+const PredictionHooks kHooks = {
+    [](CallGroup group) { g_simulator->enter(group); },
+    [] { g_simulator->leave(); },
+    [](MPI_Request request) { g_simulator->record_posted(request); },
+    [](int count, const MPI_Request* requests) { g_simulator->begin_wait(count, requests); },
+    [] { g_simulator->end_wait(); },
+    [] { return g_simulator->rank_now_ns(); },
+    [](int64_t ns) { g_simulator->pass_ns(ns); },
+    [] { g_simulator->yield(); },
+    write_outcome,
+};
+
+}  // namespace
+
+bool is_active() { return g_machine; }
+
+Status begin() {
+  const char* folder = environment::text(environment::kPredictFolder);
+  if (!folder) return {};
+  g_folder = folder;
+  const std::string path = g_folder + "/" + kMachineFile;
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) return error(MPI_ERR_ARG, "predict: %s cannot be read", path.c_str());
+  auto* machine = new PredictedMachine;
+  FGMPI_TRY(PredictedMachine::from_text(text.str(), machine));
+  g_machine = machine;
+  environment::unset(
+      environment::kPredictFolder);  // programs that this one starts are not predicted
+  return {};
+}
+
+void register_deciders(unsigned ranks) {
+  if (!g_machine) return;
+  g_simulator = new Simulator(ranks, *g_machine);
+  pt2pt::g_message_decider = g_simulator;
+  comm::g_meeting_decider = g_simulator;
+  coll::g_early_exit_decider = g_simulator;
+}
+
+}  // namespace fgmpi::predict
+
+const fgmpi::predict::PredictionHooks* fgmpi_prediction_hooks() {
+  return fgmpi::predict::g_simulator ? &fgmpi::predict::kHooks : nullptr;
+}

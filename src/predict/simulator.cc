@@ -1,0 +1,592 @@
+// Clocks, events and messages.
+
+#include "predict/simulator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "comm/comm.h"
+#include "proclet-sched/coroutine/queue.h"
+#include "pt2pt/buffer_limit.h"
+#include "pt2pt/engine.h"
+#include "pt2pt/sites.h"
+
+namespace fgmpi::predict {
+
+using pt2pt::RecvOp;
+using pt2pt::Request;
+using pt2pt::SendOp;
+using pt2pt::UnexpectedMessage;
+using pt2pt::Wanted;
+
+namespace {
+
+/// The least time of a call that polls: what its test takes on the predicted machine.
+constexpr VirtualTime kPollCost = 50 * kPicosecondsPerNs;
+/// What a look at the clock takes where computing takes no time.
+constexpr VirtualTime kClockCost = 20 * kPicosecondsPerNs;
+/// Computing that takes longer (ns) is compared with the processor time of the process: another
+/// program that takes the processor keeps it for longer. The comparison is a system call.
+constexpr int64_t kLongSegment = 20'000;
+/// After so many calls of a rank that never waits, others get their turn.
+constexpr uint32_t kCallsInARow = 1024;
+constexpr sched::WaitSite kEnterSite{"a call of MPI", nullptr, true};
+/// From this poll in vain on, a rank that goes on polling is moved forward in time.
+constexpr uint32_t kVainPolls = 3;
+/// It is moved by at most one part in so many of the time that it has polled in vain.
+constexpr VirtualTime kVainPart = 64;
+
+/// The processor time of the calling thread, ns.
+int64_t processor_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return to_ns(t);
+}
+
+Request* request_of(const RecvOp* op) {
+  return op->finish ? static_cast<Request*>(op->owner) : nullptr;
+}
+Request* request_of(const SendOp* op) {
+  return op->finish ? static_cast<Request*>(op->owner) : nullptr;
+}
+
+}  // namespace
+
+Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
+    : machine_(std::move(machine)), ranks_(ranks), rank_ports_(ranks) {
+  uint32_t nodes = 0;
+  for (uint32_t i = 0; i < ranks; ++i) {
+    ranks_[i].node = machine_.node_of(i, ranks);
+    nodes = std::max(nodes, ranks_[i].node + 1);
+  }
+  node_ports_.resize(nodes);
+}
+
+// ---- Clocks -------------------------------------------------------------------------------------
+
+uint32_t Simulator::running_index() const { return comm::rank_state()->local; }
+Simulator::PredictedRank& Simulator::running() { return ranks_[running_index()]; }
+
+/// Adds what the rank has computed since it left its last call: the time that has passed, without
+/// what other programs have had of the processor meanwhile.
+void Simulator::add_computing(PredictedRank* rank) {
+  if (rank->left_ns < 0 || machine_.compute == ComputeModel::kNone) return;
+  const int64_t now = now_ns();
+  int64_t passed = now - rank->left_ns;
+  if (passed > kLongSegment) {
+    const int64_t used = processor_ns();
+    const int64_t stolen = (now - looked_at_) - (used - used_then_);
+    passed -= std::clamp<int64_t>(stolen, 0, passed);
+    looked_at_ = now;
+    used_then_ = used;
+  }
+  const VirtualTime time = from_ns(static_cast<double>(passed) * machine_.compute_factor);
+  rank->clock += time;
+  rank->times.computing += time;
+}
+
+/// Begins to measure what the rank computes.
+void Simulator::leave_library(PredictedRank* rank) {
+  if (machine_.compute == ComputeModel::kNone) {
+    rank->left_ns = 0;
+    return;
+  }
+  rank->left_ns = now_ns();
+  if (rank->left_ns - looked_at_ < kLongSegment) return;
+  looked_at_ = rank->left_ns;
+  used_then_ = processor_ns();
+}
+
+void Simulator::enter(CallGroup group) {
+  if (!comm::rank_state()) return;
+  PredictedRank& rank = running();
+  if (rank.depth++ > 0) return;  // a callback of the program calls MPI
+  add_computing(&rank);
+  if (group != CallGroup::kCompletion) rank.vain = 0;
+  rank.group = group;
+  rank.entered = rank.clock;
+  ++rank.times.calls;
+  if (++rank.calls_in_a_row < kCallsInARow) return;
+  // A program that calls on and on without waiting: others get their turn, as they would there.
+  if (machine_.compute == ComputeModel::kNone) rank.clock += kCallsInARow * kClockCost;
+  settle(running_index(), &kEnterSite);
+}
+
+void Simulator::leave() {
+  if (!comm::rank_state()) return;
+  const uint32_t index = running_index();
+  PredictedRank& rank = ranks_[index];
+  if (rank.depth > 1) {
+    --rank.depth;
+    return;
+  }
+  for (size_t i = 0; i < rank.runs.size(); ++i)
+    await_run(index, rank.runs[i].run, rank.runs[i].member);
+  rank.runs.clear();
+  const VirtualTime passed = rank.clock - rank.entered;
+  const bool is_message = rank.group == CallGroup::kMessage || rank.group == CallGroup::kCompletion;
+  (is_message                             ? rank.times.messages
+   : rank.group == CallGroup::kCollective ? rank.times.collectives
+                                          : rank.times.other) += passed;
+  rank.depth = 0;
+  leave_library(&rank);
+}
+
+int64_t Simulator::rank_now_ns() {
+  if (!comm::rank_state()) return -1;
+  PredictedRank& rank = running();
+  if (!rank.depth && rank.left_ns >= 0) {
+    add_computing(&rank);
+    leave_library(&rank);
+    // Time passes for a program that waits by looking at the clock, also where computing takes none.
+    if (machine_.compute == ComputeModel::kNone) rank.clock += kClockCost;
+  }
+  return rank.clock / kPicosecondsPerNs;
+}
+
+void Simulator::pass_ns(int64_t ns) {
+  if (rank_now_ns() < 0) return;
+  running().clock += ns * kPicosecondsPerNs;
+  yield();  // a program that sleeps in a loop waits for others
+}
+
+void Simulator::yield() {
+  enter(CallGroup::kOther);
+  run_others("MPIX_Yield");
+  leave();
+}
+
+uint64_t Simulator::draw_number() {
+  PredictedRank& rank = running();
+  return mix(running_index() + 1, ++rank.draws);
+}
+
+// ---- Events -------------------------------------------------------------------------------------
+
+void Simulator::push_event(VirtualTime at, Event::What what, uint32_t rank, Transfer* transfer) {
+  const uint64_t order = uint64_t{rank} << 32 | (ranks_[rank].events++ & 0xffffffff);
+  events_.push({std::max(at, now_), order, transfer, what, rank});
+  ++outcome_events_;
+}
+
+void Simulator::happen(const Event& e) {
+  switch (e.what) {
+    case Event::kSend:
+      return leave_port(e.transfer);
+    case Event::kReach:
+      return reach_port(e.transfer);
+    case Event::kArrive:
+      return arrive(e.transfer);
+    case Event::kClear:
+      return clear(e.transfer);
+    case Event::kSent:
+      return have_sent(e.transfer);
+    case Event::kFinish:
+      return member_finished(e.transfer);
+    case Event::kWake:
+      if (ranks_[e.rank].wake_order == e.order) wake(e.rank, e.at);
+  }
+}
+
+bool Simulator::all_parked() {
+  in_event_ = true;
+  while (!events_.empty()) {
+    // Events at the same time belong to one look: ranks that they wake are at this time or later.
+    if (sched::anything_ready() && events_.first().at > now_) break;
+    const Event e = events_.pop();
+    now_ = e.at;
+    happen(e);
+  }
+  in_event_ = false;
+  return sched::anything_ready();
+}
+
+void Simulator::wake(uint32_t index, VirtualTime at) {
+  PredictedRank& rank = ranks_[index];
+  rank.touchable = false;
+  rank.calls_in_a_row = 0;
+  rank.wake_order = kNoWake;
+  raise_clock(&rank.clock, at);
+  sched::Proclet* const proclet = std::exchange(rank.parked, nullptr);
+  FGMPI_CHECK(proclet && proclet->state == sched::ProcletState::kParked);
+  sched::ready(proclet);
+}
+
+void Simulator::touch(uint32_t index) {
+  if (ranks_[index].touchable) wake(index, now_);
+}
+
+void Simulator::await_touch(uint32_t index, VirtualTime latest, const sched::WaitSite* site) {
+  PredictedRank& rank = ranks_[index];
+  rank.touchable = true;
+  if (latest != kNever) {
+    rank.wake_order = uint64_t{index} << 32 | (rank.events & 0xffffffff);
+    push_event(latest, Event::kWake, index, nullptr);
+  }
+  FGMPI_CHECK(!rank.parked);
+  rank.parked = sched::current();
+  sched::park(site);
+}
+
+void Simulator::settle(uint32_t index, const sched::WaitSite* site) {
+  PredictedRank& rank = ranks_[index];
+  if (!sched::anything_ready() && (events_.empty() || events_.first().at > rank.clock)) return;
+  rank.wake_order = uint64_t{index} << 32 | (rank.events & 0xffffffff);
+  push_event(rank.clock, Event::kWake, index, nullptr);
+  FGMPI_CHECK(!rank.parked);
+  rank.parked = sched::current();
+  sched::park(site);
+}
+
+void Simulator::poll_in_vain(uint32_t index, const sched::WaitSite* site) {
+  PredictedRank& rank = ranks_[index];
+  if (rank.vain == 0) rank.vain_since = rank.clock;
+  rank.clock += kPollCost;
+  if (++rank.vain < kVainPolls) return;
+  const VirtualTime step = std::max(kPollCost, (rank.clock - rank.vain_since) / kVainPart);
+  await_touch(index, rank.clock + step, site);
+}
+
+void Simulator::run_others(const char* call) {
+  const sched::WaitSite site{call, nullptr, true};
+  const uint32_t index = running_index();
+  ranks_[index].clock += kPollCost;
+  settle(index, &site);
+}
+
+// ---- Ports --------------------------------------------------------------------------------------
+
+Transfer* Simulator::new_transfer() {
+  if (!free_) {
+    transfers_.emplace_back();
+    return &transfers_.back();
+  }
+  Transfer* t = std::exchange(free_, free_->next);
+  *t = Transfer();
+  return t;
+}
+void Simulator::free_transfer(Transfer* t) {
+  t->next = free_;
+  free_ = t;
+}
+
+const LinkClass& Simulator::link_of(const Transfer& t) const {
+  return machine_.link(ranks_[t.from].node, ranks_[t.to].node);
+}
+/// Ranks of a node share its port to other nodes. Within a node each rank copies by itself.
+Simulator::Port& Simulator::port_of(uint32_t rank, const LinkClass& link) {
+  return &link == &machine_.between ? node_ports_[ranks_[rank].node] : rank_ports_[rank];
+}
+
+VirtualTime Simulator::data_time(const LinkPiece& piece, uint64_t bytes) {
+  return static_cast<VirtualTime>(static_cast<double>(bytes) * piece.per_byte + 0.5);
+}
+
+void Simulator::leave_port(Transfer* t) {
+  const LinkClass& link = link_of(*t);
+  const uint64_t bytes = bytes_under_way(*t);
+  const LinkPiece& piece = link.piece(bytes);
+  Port& port = port_of(t->from, link);
+  const VirtualTime start = std::max(now_, port.out);
+  contention_ += start - now_;
+  port.out = start + occupancy(piece, bytes);
+  if (t->sends_data) push_event(start + data_time(piece, bytes), Event::kSent, t->from, t);
+  push_event(start + piece.latency, Event::kReach, t->from, t);
+}
+
+void Simulator::reach_port(Transfer* t) {
+  const LinkClass& link = link_of(*t);
+  const uint64_t bytes = bytes_under_way(*t);
+  const LinkPiece& piece = link.piece(bytes);
+  Port& port = port_of(t->to, link);
+  const VirtualTime start = std::max(now_, port.in);
+  contention_ += start - now_;
+  port.in = start + occupancy(piece, bytes);
+  push_event(start + data_time(piece, bytes), Event::kArrive, t->from, t);
+}
+
+void Simulator::arrive(Transfer* t) {
+  if (t->run) return part_arrived(t);
+  if (t->sends_data) return complete_receive(t, now_);
+  if (!t->message) return free_transfer(t);  // cancelled
+  UnexpectedMessage* const message = t->message;
+  t->arrived = true;
+  message->kind = UnexpectedMessage::kHeldBack;
+  message->addr = reinterpret_cast<uint64_t>(t);
+  pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
+  if (RecvOp* op = pt2pt::match_posted(at, message->envelope)) return match_held_back(message, op);
+  pt2pt::push_unexpected(at, message);
+  touch(t->to);
+}
+
+/// Permission to send has reached the sender.
+void Simulator::clear(Transfer* t) {
+  if (t->run) return part_cleared(t);
+  const PredictedRank& rank = ranks_[t->from];
+  // Without progress in the background the sender has to be in a call of MPI.
+  const bool waits = !machine_.overlaps && rank.depth && rank.entered > now_;
+  t->sends_data = true;
+  push_event(waits ? rank.entered : now_, Event::kSend, t->from, t);
+}
+
+/// The data of a rendezvous has left the sender's memory.
+void Simulator::have_sent(Transfer* t) {
+  if (t->run) return part_sent(t);
+  auto* send = static_cast<SendOp*>(t->message);
+  pt2pt::fill_from(t->receive, send->envelope, *send->buffer);
+  t->has_sent = true;
+  t->message = nullptr;
+  Request* const request = request_of(send);
+  if (request && request->handle)
+    times_of(request->handle).done = now_;
+  else
+    raise_clock(&ranks_[t->from].clock, now_);
+  pt2pt::complete_op(send);
+  touch(t->from);
+}
+
+// ---- Messages of the program --------------------------------------------------------------------
+
+bool Simulator::decides(uint64_t ctx) const {
+  return (ctx & comm::kPlaneMask) == comm::kPlanePt2pt;
+}
+
+void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
+  const uint32_t from = running_index();
+  PredictedRank& rank = ranks_[from];
+  Transfer* const t = new_transfer();
+  t->from = from;
+  t->to = local;
+  t->bytes = message->size;
+  const LinkClass& link = link_of(*t);
+  const VirtualTime overhead = link.piece(t->bytes).send_overhead;
+  rank.clock += overhead;
+  rank.times.overhead += overhead;
+  ++rank.times.sent;
+  rank.times.sent_bytes += t->bytes;
+  t->rendezvous = message->kind == UnexpectedMessage::kLocal;
+  if (t->rendezvous && message->answer == pt2pt::AnswerTime::kPastLimit &&
+      t->bytes <= link.eager_bytes) {
+    auto* send = static_cast<SendOp*>(message);
+    if (UnexpectedMessage* copy = pt2pt::copy_of(*send)) {
+      message = copy;
+      t->rendezvous = false;
+      pt2pt::complete_op(send);
+    }
+  }
+  message->queued = false;
+  message->addr = reinterpret_cast<uint64_t>(t);
+  t->message = message;
+  t->kind = message->kind;
+  ++transfers_made_;
+  push_event(rank.clock, Event::kSend, from, t);
+}
+
+bool Simulator::withdraw_send(uint32_t, SendOp* message) {
+  auto* t = reinterpret_cast<Transfer*>(message->addr);
+  if (!t || t->receive) return false;
+  message->kind = t->kind;
+  t->message = nullptr;
+  if (!t->arrived) return true;  // arrive() frees the transfer
+  pt2pt::remove_unexpected(pt2pt::g_engine.at(t->to), message);
+  free_transfer(t);
+  return true;
+}
+
+void Simulator::forget_receive(RecvOp*) {}
+
+/// A receive has matched a message that has arrived: one that was posted, or one that is being
+/// posted by the rank that runs.
+void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
+  auto* const t = reinterpret_cast<Transfer*>(message->addr);
+  message->kind = t->kind;
+  t->receive = op;
+  PredictedRank& rank = ranks_[t->to];
+  const Request* const request = request_of(op);
+  VirtualTime at = in_event_ ? now_ : rank.clock;
+  if (!t->rendezvous) return complete_receive(t, at);
+  if (in_event_)
+    raise_clock(&at, request && request->handle ? times_of(request->handle).posted : rank.clock);
+  t->rendezvous = false;
+  push_event(at + link_of(*t).piece(0).latency, Event::kClear, t->to, t);
+}
+
+void Simulator::complete_receive(Transfer* t, VirtualTime at) {
+  PredictedRank& rank = ranks_[t->to];
+  RecvOp* const op = t->receive;
+  const VirtualTime overhead = link_of(*t).piece(t->bytes).receive_overhead;
+  Request* const request = request_of(op);
+  if (request && request->handle) {
+    RequestTimes& times = times_of(request->handle);
+    times.done = at;
+    times.overhead = overhead;
+  } else {
+    raise_clock(&rank.clock, at);
+    rank.clock += overhead;
+    rank.times.overhead += overhead;
+  }
+  if (t->has_sent)
+    pt2pt::complete_op(op);
+  else
+    pt2pt::consume(t->message, op);
+  if (in_event_) touch(t->to);
+  free_transfer(t);
+}
+
+// ---- Requests -----------------------------------------------------------------------------------
+
+RequestTimes& Simulator::times_of(uint32_t handle) {
+  const uint32_t index = handle & pt2pt::kIndexMask;
+  if (index >= requests_.size())
+    requests_.resize(std::max<size_t>(index + 1, 2 * requests_.size()));
+  return requests_[index];
+}
+
+void Simulator::record_posted(MPI_Request request) {
+  if (!comm::rank_state() || static_cast<uint32_t>(request) == pt2pt::kSentHandle) return;
+  times_of(static_cast<uint32_t>(request)).posted = running().clock;
+}
+
+/// The rank collects a complete request: its clock is behind the completion, and behind what the
+/// receiver does for it.
+void Simulator::collect(PredictedRank* rank, RequestTimes* times) {
+  raise_clock(&rank->clock, times->done);
+  rank->clock += times->overhead;
+  rank->times.overhead += times->overhead;
+  *times = RequestTimes();
+}
+
+void Simulator::begin_wait(int count, const MPI_Request* requests) {
+  if (!comm::rank_state()) return;
+  PredictedRank& rank = running();
+  rank.waited.clear();
+  for (int i = 0; i < count; ++i) {
+    const auto handle = static_cast<uint32_t>(requests[i]);
+    if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
+    Request** const slot = pt2pt::g_requests.get(handle & pt2pt::kIndexMask);
+    if (!slot || !*slot || !(*slot)->active) continue;
+    WaitedRequest waited{handle & pt2pt::kIndexMask, nullptr, 0};
+    if (!runs_of_requests_.empty())
+      if (const auto found = runs_of_requests_.find(*slot); found != runs_of_requests_.end()) {
+        waited.run = found->second.run;
+        waited.member = found->second.member;
+        runs_of_requests_.erase(found);
+      }
+    rank.waited.push_back(waited);
+  }
+}
+
+void Simulator::end_wait() {
+  if (!comm::rank_state()) return;
+  const uint32_t index = running_index();
+  auto waited = std::exchange(ranks_[index].waited, {});
+  std::sort(waited.begin(), waited.end(), [&](const WaitedRequest& a, const WaitedRequest& b) {
+    return times_of(a.index).done < times_of(b.index).done;
+  });
+  for (const WaitedRequest& w : waited) {
+    if (w.run) await_run(index, w.run, w.member);
+    collect(&ranks_[index], &times_of(w.index));
+  }
+  waited.clear();
+  ranks_[index].waited = std::move(waited);  // keeps its memory
+}
+
+/// Is the request complete at the rank's clock? REQUIRES: all before its clock has happened.
+bool Simulator::is_over(const Request* request) {
+  if (!request->complete()) return false;
+  const auto found = runs_of_requests_.find(request);
+  return found == runs_of_requests_.end() ||
+         found->second.run->members[found->second.member].finished;
+}
+
+void Simulator::take_request(PredictedRank* rank, Request* request) {
+  if (const auto found = runs_of_requests_.find(request); found != runs_of_requests_.end()) {
+    CollectiveRun* const run = found->second.run;
+    runs_of_requests_.erase(found);
+    release_run(run);
+  }
+  if (request->handle && !request->immortal) collect(rank, &times_of(request->handle));
+}
+
+bool Simulator::complete(Request* const* list, size_t count, Wanted wanted, bool waits,
+                         const char* call, std::vector<uint32_t>* chosen) {
+  const uint32_t index = running_index();
+  const pt2pt::RequestsSite site(call, list, count);
+  std::vector<uint32_t> over;
+  for (;;) {
+    settle(index, &site);
+    over.clear();
+    size_t active = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (!list[i]) continue;
+      ++active;
+      if (is_over(list[i])) over.push_back(static_cast<uint32_t>(i));
+    }
+    if (wanted == Wanted::kAll ? over.size() == active : !over.empty()) break;
+    if (!waits) {
+      poll_in_vain(index, &site);
+      return false;
+    }
+    await_touch(index, kNever, &site);
+  }
+  PredictedRank& rank = ranks_[index];
+  rank.vain = 0;
+  if (wanted == Wanted::kOne) over.resize(1);
+  for (const uint32_t i : over) take_request(&rank, list[i]);
+  rank.clock += kPollCost;
+  if (chosen) *chosen = over;
+  return true;
+}
+
+bool Simulator::decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                            const char* call) {
+  const uint32_t index = running_index();
+  const sched::WaitSite site{call, nullptr, true};
+  settle(index, &site);
+  if (is(object, part)) {
+    ranks_[index].vain = 0;
+    return true;
+  }
+  poll_in_vain(index, &site);
+  return false;
+}
+
+UnexpectedMessage* Simulator::probe(uint32_t local, const pt2pt::Envelope& pattern, bool take,
+                                    bool waits, const char* call) {
+  const pt2pt::ProbeSite site(call, &pattern);
+  pt2pt::Endpoint* const at = pt2pt::g_engine.at(local);
+  for (;;) {
+    settle(local, &site);
+    pt2pt::Arrived* const found = at->unexpected.empty() ? nullptr : at->unexpected.find(pattern);
+    if (found) {
+      auto* message = static_cast<UnexpectedMessage*>(found);
+      ranks_[local].vain = 0;
+      ranks_[local].clock += kPollCost;
+      if (take) pt2pt::remove_unexpected(at, message);
+      return message;
+    }
+    if (!waits) {
+      poll_in_vain(local, &site);
+      return nullptr;
+    }
+    await_touch(local, kNever, &site);
+  }
+}
+
+void Simulator::fill_outcome(PredictionOutcome* out) const {
+  out->machine = machine_.name;
+  out->nodes = static_cast<uint32_t>(node_ports_.size());
+  out->transfers = transfers_made_;
+  out->events = outcome_events_;
+  out->contention = contention_;
+  out->ranks.clear();
+  for (const PredictedRank& rank : ranks_) {
+    out->ranks.push_back(rank.times);
+    out->ranks.back().total = rank.clock;
+  }
+}
+
+}  // namespace fgmpi::predict

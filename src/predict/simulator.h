@@ -1,0 +1,250 @@
+// Simulator: the clocks of all ranks, and what happens between them on the predicted machine.
+//
+// All ranks run in one process. Each has a virtual clock, which src/meter moves forward by what the
+// rank computes between its calls. A rank runs on until it has to wait for another one: it may be far
+// ahead of the others. What it sends becomes an event at the time of its clock. When no rank can run,
+// the first event happens, then the next one, until ranks can run again:
+//
+//   no rank is ready, the first event is at t   =>   whatever ranks do later is at t or later
+//
+// since each of them waits for an event, and goes on at the time of that event. So events happen in
+// the order of virtual time, though ranks run in another order, and what depends on the order between
+// ranks (MPI_ANY_SOURCE, probes, tests, ports that several use) comes out as on the machine.
+//
+//   kSend          kReach             kArrive
+//   sender's port  receiver's port    the message is given to the endpoint of its receiver
+//   |-- gap, G --| |---- L ----|-- gap, G --|
+//
+// A long message sends its envelope so (a rendezvous). When a receive has matched it, permission
+// comes back (kClear), and the data goes the same way. The library's own queues match messages and
+// receives: a message is only held back until it would have arrived. Two messages and two receives
+// that could match in two ways do so in the order of arrival and of posting, whichever of them the
+// simulator comes by first.
+//
+// The time of collectives is that of their schedules (schedule.h), each member of which is run here
+// from its arrival on; the data is moved by the library when all members have arrived.
+//
+// Source: the rules of a conservative simulation: Chandy, Misra, "Distributed simulation", TSE 1979.
+// Thread rule: one thread. all_parked() runs on the host stack.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "coll/early_exit_decider.h"
+#include "comm/meeting_decider.h"
+#include "predict/event_queue.h"
+#include "predict/hooks.h"
+#include "predict/outcome.h"
+#include "predict/schedule.h"
+#include "pt2pt/message_decider.h"
+#include "pt2pt/requests.h"
+
+namespace fgmpi::predict {
+
+struct CollectiveRun;
+
+/// A message on its way: of the program, or of a collective's schedule.
+struct Transfer {
+  uint32_t from = 0, to = 0;  ///< ranks
+  uint64_t bytes = 0;
+  bool rendezvous = false;   ///< its envelope is on its way, or waits for a receive
+  bool sends_data = false;   ///< the data of a rendezvous is on its way
+  bool has_sent = false;     ///< the data has been copied to the receive, and the send is complete
+  bool arrived = false;      ///< the message is in the queue of its endpoint
+  Transfer* next = nullptr;  ///< of free ones
+  // Of the program:
+  pt2pt::UnexpectedMessage* message = nullptr;
+  pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
+  pt2pt::RecvOp* receive = nullptr;       ///< rendezvous: the receive that it has matched
+  // Of a collective:
+  CollectiveRun* run = nullptr;
+  uint32_t sender = 0, receiver = 0;  ///< members
+};
+
+/// One member of a collective on the predicted machine.
+struct CollectiveMember {
+  struct EarlyPart {
+    uint32_t from;
+    VirtualTime at;
+    Transfer* envelope;  ///< a rendezvous that waits for this member; nullptr: it has arrived
+  };
+  VirtualTime clock = 0;
+  uint32_t rank = 0;
+  uint32_t round = 0;
+  uint32_t unsent = 0;  ///< rendezvous of this round that its peers have yet to take
+  uint64_t combined = 0;
+  bool arrived = false, finished = false;
+  bool detached = false;  ///< no call waits for its end
+  MemberBytes own;
+  std::vector<uint32_t> awaited;  ///< peers whose messages this round still waits for
+  std::vector<EarlyPart> early;   ///< what has come for later rounds, in order
+};
+
+struct CollectiveRun {
+  CollectiveShape shape;
+  uint32_t unreleased = 0;  ///< members that may still look at it
+  std::vector<CollectiveMember> members;
+};
+
+inline void raise_clock(VirtualTime* clock, VirtualTime at) {
+  if (*clock < at) *clock = at;
+}
+
+/// What the simulator keeps of a request, by the index of its handle.
+struct RequestTimes {
+  VirtualTime posted = 0;
+  VirtualTime done = 0;      ///< when it was complete; overhead not yet counted
+  VirtualTime overhead = 0;  ///< of the receiver, when it collects the request
+};
+
+class Simulator final : public pt2pt::MessageDecider,
+                        public comm::MeetingDecider,
+                        public coll::EarlyExitDecider {
+ public:
+  Simulator(uint32_t ranks, PredictedMachine machine);
+
+  // Called by src/meter (hooks.h).
+  void enter(CallGroup group);
+  void leave();
+  void record_posted(MPI_Request request);
+  void begin_wait(int count, const MPI_Request* requests);
+  void end_wait();
+  int64_t rank_now_ns();
+  void pass_ns(int64_t ns);
+  void yield();
+
+  // pt2pt::MessageDecider
+  bool decides(uint64_t ctx) const override;
+  void add_message(uint32_t local, pt2pt::UnexpectedMessage* message) override;
+  bool withdraw_send(uint32_t local, pt2pt::SendOp* message) override;
+  void forget_receive(pt2pt::RecvOp* op) override;
+  bool all_parked() override;
+  void run_others(const char* call) override;
+  pt2pt::UnexpectedMessage* probe(uint32_t local, const pt2pt::Envelope& pattern, bool take,
+                                  bool waits, const char* call) override;
+  bool complete(pt2pt::Request* const* list, size_t count, pt2pt::Wanted wanted, bool waits,
+                const char* call, std::vector<uint32_t>* chosen) override;
+  bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
+                   const char* call) override;
+  bool waits_for_outside() const override { return false; }
+  void match_held_back(pt2pt::UnexpectedMessage* message, pt2pt::RecvOp* op) override;
+  // comm::MeetingDecider
+  void record_arrival(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
+                      const comm::Arrival* arrival) override;
+  uint64_t draw_number() override;
+  // coll::EarlyExitDecider
+  void begin_early_exit_wait(coll::EarlyExitWait* wait) override;
+  void end_early_exit_wait(coll::EarlyExitWait* wait) override;
+  void begin_blocking_collective(const coll::Args& args) override { arguments_ = &args; }
+
+  /// The clocks and sums of all ranks, for mpiexec.
+  void fill_outcome(PredictionOutcome* out) const;
+
+ private:
+  static constexpr uint64_t kNoWake = UINT64_MAX;
+  struct MemberRef {
+    CollectiveRun* run;
+    uint32_t member;
+  };
+  struct WaitedRequest {
+    uint32_t index;
+    CollectiveRun* run;  ///< of a nonblocking collective, or nullptr
+    uint32_t member;
+  };
+  struct PredictedRank {
+    VirtualTime clock = 0;
+    VirtualTime entered = 0;  ///< its clock when it entered its present call
+    int64_t left_ns = -1;     ///< real time when it left its last call; -1: not yet
+    uint64_t events = 0, draws = 0;
+    CallGroup group = CallGroup::kOther;
+    uint32_t node = 0;
+    uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
+    bool touchable = false;            ///< parked until something happens to it
+    uint64_t wake_order = kNoWake;     ///< the event that wakes it
+    sched::Proclet* parked = nullptr;  ///< by the simulator, until kWake or a touch
+    // Polling in vain.
+    uint32_t vain = 0;
+    VirtualTime vain_since = 0;
+    uint32_t calls_in_a_row = 0;  ///< since it last waited for an event
+    std::vector<MemberRef> runs;  ///< the collectives that its present call waits for
+    coll::EarlyExitWait* early_exit = nullptr;
+    std::vector<WaitedRequest> waited;
+    RankTimes times;
+  };
+  struct Port {
+    VirtualTime out = 0, in = 0;  ///< free from then on
+  };
+
+  PredictedRank& running();
+  void add_computing(PredictedRank* rank);
+  void leave_library(PredictedRank* rank);
+  uint32_t running_index() const;
+  void push_event(VirtualTime at, Event::What what, uint32_t rank, Transfer* transfer);
+  void happen(const Event& e);
+  /// Parks the running rank until all that happens up to its clock has happened. May switch.
+  void settle(uint32_t rank, const sched::WaitSite* site);
+  /// Parks until something happens to the rank, or at `latest`. May switch.
+  void await_touch(uint32_t rank, VirtualTime latest, const sched::WaitSite* site);
+  void touch(uint32_t rank);
+  void wake(uint32_t rank, VirtualTime at);
+  /// A look in vain: lets time pass. May switch.
+  void poll_in_vain(uint32_t rank, const sched::WaitSite* site);
+
+  // Transfers.
+  Transfer* new_transfer();
+  void free_transfer(Transfer* t);
+  const LinkClass& link_of(const Transfer& t) const;
+  Port& port_of(uint32_t rank, const LinkClass& link);
+  uint64_t bytes_under_way(const Transfer& t) const { return t.rendezvous ? 0 : t.bytes; }
+  void leave_port(Transfer* t);
+  void reach_port(Transfer* t);
+  void arrive(Transfer* t);
+  void clear(Transfer* t);
+  void have_sent(Transfer* t);
+  static VirtualTime data_time(const LinkPiece& piece, uint64_t bytes);
+  void complete_receive(Transfer* t, VirtualTime at);
+  static void collect(PredictedRank* rank, RequestTimes* times);
+  bool is_over(const pt2pt::Request* request);
+  void take_request(PredictedRank* rank, pt2pt::Request* request);
+  RequestTimes& times_of(uint32_t handle);
+
+  // Collectives (collectives.cc).
+  void advance(CollectiveRun* run, uint32_t member);
+  bool take_early(CollectiveRun* run, uint32_t member, const RoundPart& part);
+  void part_arrived(Transfer* t);
+  void part_cleared(Transfer* t);
+  void part_sent(Transfer* t);
+  void end_round(CollectiveMember* member);
+  void go_on(CollectiveRun* run, uint32_t member);
+  VirtualTime receive_overhead(const CollectiveRun* run, uint32_t from, uint32_t to,
+                               uint64_t bytes) const;
+  void member_finished(Transfer* end);
+  void release_run(CollectiveRun* run);
+  static void fill_shape(const comm::Comm* comm, uint8_t operation, const coll::Args* args,
+                         CollectiveRun* run);
+  static void fill_member(const comm::Comm* comm, const coll::Args* args, CollectiveRun* run);
+  void await_run(uint32_t rank, CollectiveRun* run, uint32_t member);
+
+  const PredictedMachine machine_;
+  std::vector<PredictedRank> ranks_;
+  std::vector<Port> node_ports_, rank_ports_;
+  EventQueue events_;
+  VirtualTime now_ = 0;
+  std::vector<RequestTimes> requests_;
+  std::deque<Transfer> transfers_;
+  Transfer* free_ = nullptr;
+  std::unordered_map<const comm::Meeting*, CollectiveRun*> open_runs_;
+  std::unordered_map<const pt2pt::Request*, MemberRef> runs_of_requests_;
+  ScheduleRound round_;  ///< reused
+  /// When the processor time was last read, and what it was (real time, ns).
+  int64_t looked_at_ = 0, used_then_ = 0;
+  bool in_event_ = false;                  ///< an event happens, no rank runs
+  const coll::Args* arguments_ = nullptr;  ///< of the running rank's next arrival
+  uint64_t transfers_made_ = 0, outcome_events_ = 0;
+  VirtualTime contention_ = 0;
+};
+
+}  // namespace fgmpi::predict
