@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Writes the wrappers of predictions from src/mpi/calls.table.
+
+  generate.py --include DIR --cc CC --calls calls.table --out FOLDER
+
+Two files are written:
+  meter_calls.h      the list of wrapped functions, and struct Next, a pointer to each PMPI function
+  meter_wrappers.cc  MPI_* and PMPI_* of each wrapped function: the clock of the calling rank stops in it, and calls that wait for
+                     requests say for which
+The wrappers of the calls in BY_HAND are in life.cc.
+"""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "watch"))
+import wrappers  # noqa: E402
+
+BY_HAND = "Init Init_thread Finalize".split()
+GROUPS = {"send": "kMessage", "receive": "kMessage", "send_receive": "kMessage", "replace": "kMessage", "matched_receive": "kMessage",
+          "partitioned_send": "kMessage", "partitioned_receive": "kMessage", "start": "kMessage", "buffer": "kMessage",
+          "partition": "kMessage", "probe": "kCompletion", "matched_probe": "kCompletion", "completion": "kCompletion",
+          "collective": "kCollective", "assembly": "kCollective", "creation": "kCollective", "release": "kCollective",
+          "one_sided": "kOneSided", "file": "kFile"}
+
+
+def watches(call):
+    return call.role not in ("query", "local", "life", "pack", "name")
+
+
+def wrapper(call, function):
+    symbol = call.symbol
+    inside, names = wrappers.parameters_of(function)
+    lines = [f"static int meter_{symbol}(const void*{', ' if inside else ''}{inside}) {{",
+             f"  if (!g_hooks) return g_next.{symbol}({names});", f"  g_hooks->enter(CallGroup::{GROUPS.get(call.role, 'kOther')});"]
+    waits_for = {"Wait": "1, request", "Waitall": "count, array_of_requests"}.get(call.name)
+    if waits_for:
+        lines.append(f"  g_hooks->begin_wait({waits_for});")
+    lines.append(f"  const int code = g_next.{symbol}({names});")
+    if waits_for:
+        lines.append("  g_hooks->end_wait();")
+    posted = [p.name for p in call.parameters if p.kind.name == "new_request"]
+    if posted and call.role in ("receive", "matched_receive") and call.starts == "nonblocking":
+        lines.append(f"  if (code == MPI_SUCCESS) g_hooks->record_posted(*{posted[0]});")
+    if call.name == "Start":
+        lines.append("  if (code == MPI_SUCCESS) g_hooks->record_posted(*request);")
+    if call.name == "Startall":
+        lines.append("  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) g_hooks->record_posted(array_of_requests[i]);")
+    lines += ["  g_hooks->leave();", "  return code;", "}"]
+    return "\n".join(lines + wrappers.exports("meter", function, symbol, names))
+
+
+def main():
+    calls = wrappers.Calls("meter", watches, BY_HAND)
+    calls.write("predict", [], [], [], ['#include "meter/meter.h"\n'], [], wrapper)
+
+
+main()

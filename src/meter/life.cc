@@ -1,0 +1,63 @@
+// Start and end of the ranks of a predicted process; MPI_Wtime.
+#include <dlfcn.h>
+
+#include "fgmpi.h"
+#include "meter/meter.h"
+
+#pragma weak fgmpi_prediction_hooks
+#pragma weak MPIX_Get_collocated_size
+
+namespace fgmpi::predict {
+
+Next g_next;
+const PredictionHooks* g_hooks = nullptr;
+
+namespace {
+
+int g_finalized = 0;  ///< ranks that have returned from MPI_Finalize
+
+[[gnu::constructor]] void loaded() {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  findings::find_bindings();
+}
+
+/// A rank has returned from MPI_Init: from now on it has a clock.
+int begun(int result) {
+  if (result != MPI_SUCCESS || !fgmpi_prediction_hooks) return result;
+  g_hooks = fgmpi_prediction_hooks();
+  if (!g_hooks) return result;
+  g_hooks->enter(CallGroup::kOther);
+  g_hooks->leave();
+  return result;
+}
+int init(int* argc, char*** argv, const void*) { return begun(g_next.MPI_Init(argc, argv)); }
+int init_thread(int* argc, char*** argv, int required, int* provided, const void*) {
+  return begun(g_next.MPI_Init_thread(argc, argv, required, provided));
+}
+
+int finalize(const void*) {
+  const PredictionHooks* const hooks = g_hooks;
+  int ranks = 0;
+  if (hooks) {
+    hooks->enter(CallGroup::kCollective);
+    g_next.MPI_Barrier(MPI_COMM_WORLD);  // MPI_Finalize waits for all ranks
+    hooks->leave();
+    MPIX_Get_collocated_size(&ranks);
+    if (++g_finalized == ranks) hooks->write_outcome();
+  }
+  return g_next.MPI_Finalize();
+}
+
+}  // namespace
+}  // namespace fgmpi::predict
+
+using namespace fgmpi::predict;
+
+#include "watch/world_calls.inc"
+
+EXPORT double MPI_Wtime() {
+  const int64_t ns = g_hooks ? g_hooks->now_ns() : -1;
+  static auto* const real = reinterpret_cast<double (*)()>(dlsym(RTLD_NEXT, "PMPI_Wtime"));
+  return ns < 0 ? real() : 1e-9 * static_cast<double>(ns);
+}

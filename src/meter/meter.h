@@ -1,0 +1,20 @@
+// What the sources of libfgmpi-predict.so share.
+//
+// Thread rule: a rank's thread. The calls of a wrapper may switch to other ranks.
+#pragma once
+
+#include <mpi.h>
+
+#include "meter/meter_calls.h"
+#include "predict/hooks.h"
+#include "watch/interpose.h"
+#include "watch/places.h"
+
+namespace fgmpi::predict {
+
+using findings::from_fortran;
+
+/// The simulator; nullptr until a rank has returned from MPI_Init, and where nothing is predicted.
+[[gnu::visibility("hidden")]] extern const PredictionHooks* g_hooks;
+
+}  // namespace fgmpi::predict
