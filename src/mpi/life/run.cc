@@ -22,6 +22,7 @@
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
 #include "multicast/comm_groups.h"
+#include "predict/prediction.h"
 #include "privatize/load/guests.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
@@ -70,7 +71,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
       return pt2pt::progress() || noticed;
     };
   hooks.all_parked = pt2pt::parked_hook();
-  if (explore::is_active()) {
+  if (explore::is_active() || predict::is_active()) {
     hooks.spin_ns = 0;  // whoever is parked waits for a decision
     hooks.check_threads_ns = 100'000;
   }
@@ -172,6 +173,10 @@ Status connect() {
     explore::register_deciders(me.ranks);
     close_shortest_ways();
   }
+  if (predict::is_active()) {
+    predict::register_deciders(me.ranks);
+    close_shortest_ways();
+  }
   sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());
@@ -213,6 +218,7 @@ int process_main(privatize::Program& program) {
   me.ranks = program.ranks;
   me.unfinished = static_cast<int>(program.ranks);
   explore::begin();
+  if (const Status read = predict::begin(); !read.ok()) refuse(read.what());
   Status created = sched::create_ranks(program.ranks, rank_main, nullptr);
   if (!created.ok()) refuse(created.what());
   return finish_process(sched::run());
