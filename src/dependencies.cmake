@@ -172,6 +172,9 @@ fgmpi_dependency(URING OPTIONAL GIVES "file accesses by the kernel's io_uring" L
 fgmpi_dependency(OTF2 OPTIONAL GIVES "fgmpi-track-dump, the reader of traces" LIBRARY open-trace-format2 open_trace_format2 otf2
                  HEADER otf2/otf2.h APT libopen-trace-format2-dev DNF otf2-devel SPACK otf2)
 
+fgmpi_dependency(RAPIDJSON OPTIONAL GIVES "machines for mpiexec -predict" HEADER rapidjson/reader.h
+                 APT rapidjson-dev DNF rapidjson-devel SPACK rapidjson)
+
 # GCC's libbacktrace lies in the compiler's own folder, its header beside GCC's own ones: those of other compilers come first.
 execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libbacktrace.a OUTPUT_VARIABLE libbacktrace
                 OUTPUT_STRIP_TRAILING_WHITESPACE)

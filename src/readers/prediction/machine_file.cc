@@ -1,0 +1,187 @@
+// The keys of a machine's file, and what is allowed for each.
+
+#include "readers/prediction/machine_file.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <fstream>
+#include <initializer_list>
+#include <sstream>
+
+#include "base/strings.h"
+#include "readers/prediction/json_value.h"
+
+namespace fgmpi::predict {
+namespace {
+
+using JsonKind = JsonValue::JsonKind;
+
+/// The name of a file, for errors about its values.
+class MachineReader {
+ public:
+  explicit MachineReader(std::string file) : file_(std::move(file)) {}
+
+  Status machine(const JsonValue& root, PredictedMachine* out) const {
+    FGMPI_TRY(keys(root, "the file", {"name", "nodes", "compute", "links", "progress"}));
+    if (const JsonValue* name = root.find("name")) FGMPI_TRY(string(*name, "name", &out->name));
+    if (const JsonValue* nodes = root.find("nodes")) FGMPI_TRY(read_nodes(*nodes, out));
+    if (const JsonValue* compute = root.find("compute")) FGMPI_TRY(read_compute(*compute, out));
+    if (const JsonValue* progress = root.find("progress")) {
+      std::string word;
+      FGMPI_TRY(one_of(*progress, "progress", {"always", "in calls"}, &word));
+      out->overlaps = word == "always";
+    }
+    const JsonValue* links = root.find("links");
+    if (!links) return missing(root, "links");
+    FGMPI_TRY(keys(*links, "links", {"inside", "between"}));
+    FGMPI_TRY(read_class(*links, "inside", &out->inside));
+    return read_class(*links, "between", &out->between);
+  }
+
+ private:
+  Status at(const JsonValue& value, const char* text) const {
+    return error(MPI_ERR_ARG, "%s, line %d: %s", file_.c_str(), value.line, text);
+  }
+  Status missing(const JsonValue& in, const char* key) const {
+    return at(in, format("%s is missing", key).c_str());
+  }
+  /// Checks that a value is an object with no other keys.
+  Status keys(const JsonValue& value, const char* what,
+              std::initializer_list<const char*> allowed) const {
+    if (value.kind != JsonKind::kObject)
+      return at(value, format("%s: allowed is an object { ... }", what).c_str());
+    std::string list;
+    for (const char* key : allowed) list += (list.empty() ? "" : ", ") + std::string(key);
+    for (const auto& [key, member] : value.members)
+      if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
+        return at(member,
+                  format("%s in %s: allowed are %s", key.c_str(), what, list.c_str()).c_str());
+    return {};
+  }
+  Status string(const JsonValue& value, const char* key, std::string* out) const {
+    if (value.kind != JsonKind::kString)
+      return at(value, format("%s: allowed is a text in quotes", key).c_str());
+    *out = value.text;
+    return {};
+  }
+  Status one_of(const JsonValue& value, const char* key, std::initializer_list<const char*> allowed,
+                std::string* out) const {
+    FGMPI_TRY(string(value, key, out));
+    std::string list;
+    for (const char* word : allowed) {
+      if (*out == word) return {};
+      list += (list.empty() ? "" : ", ") + std::string(word);
+    }
+    return at(value, format("%s: %s: allowed are %s", key, out->c_str(), list.c_str()).c_str());
+  }
+  Status number(const JsonValue& object, const char* key, double least, double most,
+                double* out) const {
+    const JsonValue* value = object.find(key);
+    if (!value) return {};
+    if (value->kind == JsonKind::kNumber && value->number >= least && value->number <= most) {
+      *out = value->number;
+      return {};
+    }
+    return at(*value, format("%s: allowed is a number from %g to %g", key, least, most).c_str());
+  }
+
+  Status read_nodes(const JsonValue& nodes, PredictedMachine* out) const {
+    FGMPI_TRY(keys(nodes, "nodes", {"count", "ranks", "placement"}));
+    double count = 0, ranks = 1;
+    FGMPI_TRY(number(nodes, "count", 1, 1e6, &count));
+    FGMPI_TRY(number(nodes, "ranks", 1, 1e5, &ranks));
+    out->nodes = static_cast<uint32_t>(count);
+    out->ranks_per_node = static_cast<uint32_t>(ranks);
+    std::string word = "block";
+    if (const JsonValue* placement = nodes.find("placement"))
+      FGMPI_TRY(one_of(*placement, "placement", {"block", "cyclic"}, &word));
+    out->placement = word == "cyclic" ? Placement::kCyclic : Placement::kBlock;
+    return {};
+  }
+  Status read_compute(const JsonValue& compute, PredictedMachine* out) const {
+    FGMPI_TRY(keys(compute, "compute", {"speed", "reduction_gb_s"}));
+    double speed = 1, reduction = 10;
+    FGMPI_TRY(number(compute, "speed", 1e-3, 1e3, &speed));
+    FGMPI_TRY(number(compute, "reduction_gb_s", 1e-3, 1e4, &reduction));
+    out->compute_factor = 1 / speed;
+    out->reduce_per_byte = 1000 / reduction;
+    return {};
+  }
+  Status read_piece(const JsonValue& piece, LinkPiece* out) const {
+    double from = 0, latency = 0, send = 0, receive = 0, gap = 0, bandwidth = 0;
+    FGMPI_TRY(number(piece, "from", 0, 1e12, &from));
+    FGMPI_TRY(number(piece, "latency_ns", 0, 1e9, &latency));
+    FGMPI_TRY(number(piece, "send_ns", 0, 1e9, &send));
+    FGMPI_TRY(number(piece, "receive_ns", 0, 1e9, &receive));
+    FGMPI_TRY(number(piece, "gap_ns", 0, 1e9, &gap));
+    FGMPI_TRY(number(piece, "gb_s", 1e-6, 1e6, &bandwidth));
+    if (!piece.find("latency_ns")) return missing(piece, "latency_ns");
+    if (!piece.find("gb_s")) return missing(piece, "gb_s");
+    *out = {static_cast<uint64_t>(from),
+            from_ns(latency),
+            from_ns(send),
+            from_ns(receive),
+            from_ns(gap),
+            1000 / bandwidth};
+    return {};
+  }
+  /// Reads a class of links: its parameters, or an array of them in "pieces".
+  Status read_class(const JsonValue& links, const char* name, LinkClass* out) const {
+    const JsonValue* value = links.find(name);
+    if (!value) return missing(links, name);
+    FGMPI_TRY(keys(*value, name,
+                   {"eager", "pieces", "latency_ns", "send_ns", "receive_ns", "gap_ns", "gb_s"}));
+    double eager = 65'536;
+    FGMPI_TRY(number(*value, "eager", 0, 1e12, &eager));
+    out->eager_bytes = static_cast<uint64_t>(eager);
+    const JsonValue* pieces = value->find("pieces");
+    if (!pieces) return read_piece(*value, &out->pieces.emplace_back());
+    if (pieces->kind != JsonKind::kArray || pieces->items.empty())
+      return at(*pieces, "pieces: allowed is an array of at least one { ... }");
+    for (const JsonValue& piece : pieces->items) {
+      FGMPI_TRY(
+          keys(piece, "pieces", {"from", "latency_ns", "send_ns", "receive_ns", "gap_ns", "gb_s"}));
+      FGMPI_TRY(read_piece(piece, &out->pieces.emplace_back()));
+      const size_t n = out->pieces.size();
+      const uint64_t from = out->pieces[n - 1].from_bytes;
+      if (n == 1 ? from != 0 : from <= out->pieces[n - 2].from_bytes)
+        return at(piece, "from: allowed is 0 in the first piece, then ascending numbers of bytes");
+    }
+    return {};
+  }
+
+  const std::string file_;
+};
+
+}  // namespace
+
+Status read_machine(const std::string& text, const std::string& name, PredictedMachine* out) {
+  JsonValue root;
+  FGMPI_TRY(read_json(text, name, &root));
+  PredictedMachine machine;
+  machine.name = name;
+  FGMPI_TRY(MachineReader(name).machine(root, &machine));
+  *out = std::move(machine);
+  return {};
+}
+
+Status find_machine(const std::string& named, PredictedMachine* out) {
+  std::string presets;
+  for (const MachinePreset& preset : machine_presets()) {
+    if (named == preset.name) return read_machine(preset.json, preset.name, out);
+    presets += (presets.empty() ? "" : ", ") + std::string(preset.name);
+  }
+  std::ifstream in(named);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in)
+    return error(
+        MPI_ERR_ARG,
+        "-predict %s: cannot be read; allowed is a file that describes a machine, or one of "
+        "%s",
+        named.c_str(), presets.c_str());
+  return read_machine(text.str(), named, out);
+}
+
+}  // namespace fgmpi::predict
