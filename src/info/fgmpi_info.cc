@@ -21,12 +21,13 @@
 #include "info/tool_variables.h"
 #include "launcher/mpiexec/paths.h"
 #include "launcher/mpiexec/program.h"
+#include "readers/prediction/machine_file.h"
 
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-job PID] [-bug] [-help] "
-    "[-version]\n"
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-job PID] [-predict] [-bug] "
+    "[-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
@@ -47,6 +48,7 @@ constexpr const char* kHelp =
     "PID is "
     "that of\n"
     "       mpiexec or of a process of the job, on this host. The job is not stopped\n"
+    "  -predict   instead the machines that mpiexec -predict knows by name\n"
     "  -bug   also what a bug report needs: system, limits, memory, variables that are set\n";
 
 const char* kind_name(fgmpi_function::FunctionKind kind) {
@@ -179,6 +181,10 @@ int main(int argc, char** argv) {
       return 1;
     } else if (std::strcmp(option, "-job") == 0) {
       return show_job(i + 1 < argc ? argv[i + 1] : "");
+    } else if (std::strcmp(option, "-predict") == 0) {
+      for (const auto& preset : fgmpi::predict::machine_presets())
+        std::printf("%-16s %s\n%s\n\n", preset.name, preset.text, preset.json);
+      return 0;
     } else if (std::strcmp(option, "-job-part") == 0 && i + 2 < argc) {
       return show_part(argv[i + 1], argv[i + 2]);
     } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
@@ -190,7 +196,7 @@ int main(int argc, char** argv) {
     } else {
       std::fprintf(stderr,
                    "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -job "
-                   "PID, -bug, -help "
+                   "PID, -predict, -bug, -help "
                    "and -version\n",
                    argv[i]);
       return 1;

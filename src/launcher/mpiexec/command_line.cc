@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -100,7 +101,7 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "disable-auto-cleanup"};
 /// Options that are handled here and followed by the name of a file or folder.
 constexpr std::string_view kNamesOfFiles[] = {"track",  "report", "check-report", "explore-files",
-                                              "resume", "replay", "configfile"};
+                                              "resume", "replay", "configfile",   "predict"};
 
 bool in(std::string_view name, const auto& list) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
@@ -170,15 +171,17 @@ class Parser {
     if (sections_.empty() || (sections_.back().program.empty() && !programless_))
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     if (sections_.empty()) sections_.emplace_back();
+    FGMPI_TRY(prepare_prediction(*plan));
     for (auto& s : sections_) FGMPI_TRY(compute_processes(&s));
     const bool explored = plan->explore.wanted || !plan->replay.empty();
-    if (!explored) share_processes(plan);
+    if (!explored && plan->predict.machine.empty()) share_processes(plan);
     plan->check = plan->check || setting_.checked || explored;
     if (plan->report.file.empty() && !explored) plan->report.file = setting_.report_file;
     FGMPI_TRY(check_tools(*plan));
     if (!track_.empty()) FGMPI_TRY(set_up_tracking());
     if (plan->check) FGMPI_TRY(set_up_checks());
     if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
+    if (!plan->predict.machine.empty()) FGMPI_TRY(set_up_prediction(*plan));
     if (!plan->replay.empty()) return set_up_replay(plan);
     if (plan->explore.wanted) return set_up_exploration(plan);
     if (!plan->explore.files.empty())
@@ -238,7 +241,8 @@ class Parser {
     if (name == "explore") return exploration(o, plan);
     if (name == "n" || name == "np" || name == "c") return number(&o, &s->processes);
     if (name == "nfg") return number(&o, &s->nfg);
-    if (name == "ranks") return number(&o, &s->ranks);
+    if (name == "ranks") return ranks(&o, s, plan);
+    if (name == "predict-compute") return compute_model(&o, plan);
     if (name == "fuzz") return fuzzing(&o, plan);
     if (name == "x") return exported_variable(&o, s);
     if (name == "initial-errhandler") return initial_errhandler(&o, s);
@@ -289,6 +293,7 @@ class Parser {
     const std::string& name = o.name;
     if (name == "track") return set_name(o, &track_);
     if (name == "report") return set_name(o, &plan->report.file);
+    if (name == "predict") return set_name(o, &plan->predict.machine);
     if (name == "check-report") {
       plan->check = true;
       plan->check_reports.push_back(o.value);
@@ -357,6 +362,70 @@ class Parser {
                    o->text().c_str(), static_cast<long long>(kMaxNumber));
     plan->explore.wanted = true;
     return set_number(*o, *number, &plan->explore.seeds);
+  }
+
+  /// Applies -ranks N, or with -predict -ranks N,N,...
+  Status ranks(Option* o, ProgramSection* s, LaunchPlan* plan) {
+    FGMPI_TRY(value_of(o));
+    if (o->value.find(',') == o->value.npos) {
+      o->attached = true;  // its value has been read
+      return number(o, &s->ranks);
+    }
+    std::string_view rest = o->value;
+    for (bool more = true; more;) {
+      const size_t comma = rest.find(',');
+      more = comma != rest.npos;
+      const auto parsed = parse_int(rest.substr(0, comma));
+      if (!parsed || *parsed < 1 || *parsed > kMaxNumber)
+        return error(MPI_ERR_ARG,
+                     "%s: allowed is a number from 1 to %lld, with -predict several with commas",
+                     o->text().c_str(), static_cast<long long>(kMaxNumber));
+      plan->predict.ranks.push_back(*parsed);
+      rest.remove_prefix(more ? comma + 1 : rest.size());
+    }
+    return {};
+  }
+
+  Status compute_model(Option* o, LaunchPlan* plan) {
+    FGMPI_TRY(value_of(o));
+    const bool named = o->value == "measured" || o->value == "none";
+    char* end = nullptr;
+    const double factor = std::strtod(o->value.c_str(), &end);
+    if (!named && (o->value.empty() || *end || !(factor > 0 && factor <= 1e6)))
+      return error(MPI_ERR_ARG,
+                   "%s: allowed are measured, none, or a factor above 0 for what is measured",
+                   o->text().c_str());
+    return set_name(*o, &plan->predict.compute);
+  }
+
+  /// -predict: all ranks run in one process.
+  Status prepare_prediction(const LaunchPlan& plan) {
+    if (plan.predict.machine.empty()) {
+      const bool given = !plan.predict.ranks.empty() || !plan.predict.compute.empty();
+      return given ? error(MPI_ERR_ARG,
+                           "-ranks with several numbers, -predict-compute: allowed with -predict")
+                   : Status();
+    }
+    ProgramSection& s = sections_[0];
+    if (sections_.size() != 1)
+      return error(MPI_ERR_ARG, "-predict %s: %zu programs are given; allowed is one",
+                   plan.predict.machine.c_str(), sections_.size());
+    if (plan.explore.wanted || !plan.replay.empty() || plan.check || plan.report.any() ||
+        plan.survives || !track_.empty())
+      return error(MPI_ERR_ARG,
+                   "-predict %s: allowed beside it are -n, -nfg, -ranks, -predict-compute, and "
+                   "options that set variables",
+                   plan.predict.machine.c_str());
+    s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
+    s.ranks = 0;
+    s.processes = 1;
+    return {};
+  }
+
+  Status set_up_prediction(const LaunchPlan& plan) {
+    if (setting_.predict && !dry_run_) FGMPI_TRY(setting_.predict(plan.predict));
+    preload(setting_.meter);
+    return {};
   }
 
   /// Prepares -replay. The witness gives the number of ranks, and the program unless the command

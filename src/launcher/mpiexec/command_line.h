@@ -54,6 +54,12 @@ struct LaunchPlan {
     /// Environment of the program only.
     std::vector<std::pair<std::string, std::string>> variables;
   } explore;
+  /// -predict: the times of another machine.
+  struct Predict {
+    std::string machine;         ///< a preset or a file; "": not wanted
+    std::string compute;         ///< -predict-compute; "": measured
+    std::vector<int64_t> ranks;  ///< several numbers behind -ranks: a run for each
+  } predict;
   std::string replay;    ///< -replay: the witness
   Words replay_command;  ///< runs in place of the witness's program; may be empty
 };
@@ -88,6 +94,10 @@ struct Setting {
   std::function<Status(const ReportWishes&)> report = {};
   /// The library that -report, -summary and -progress put first in any LD_PRELOAD.
   std::string reporter = {};
+  /// Called once for -predict, before programs are examined. May be empty.
+  std::function<Status(const LaunchPlan::Predict&)> predict = {};
+  /// The library that -predict puts first in any LD_PRELOAD.
+  std::string meter = {};
   std::string checker = {};  ///< the library that -check puts first in any LD_PRELOAD
 };
 

@@ -26,6 +26,7 @@
 #include "launcher/mpiexec/checked_job.h"
 #include "launcher/mpiexec/command_line.h"
 #include "launcher/mpiexec/paths.h"
+#include "launcher/mpiexec/predicted_job.h"
 #include "launcher/mpiexec/program.h"
 #include "launcher/mpiexec/reported_job.h"
 #include "readers/exploration/explorer.h"
@@ -63,6 +64,9 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -resume FILE      goes on with an exploration that its bound or Ctrl-C has cut
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
+  -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)
+  -ranks N,N,...    with -predict: a run for each number, and a table
+  -predict-compute=C     what computing takes there: measured (times the file's speed), a factor of it, or none
   -initial-errhandler H  the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at first: mpi_errors_return, ...
   -configfile F     takes programs and their options from F, one program a line
   -help, -version   this text; the version
@@ -300,6 +304,11 @@ int main(int argc, char** argv) {
       file && !inside)
     setting.report_file = file;
   fgmpi::launcher::ReportedJob reported;
+  fgmpi::launcher::PredictedJob predicted;
+  setting.meter = fgmpi::launcher::kMeter;
+  setting.predict = [&](const LaunchPlan::Predict& wishes) {
+    return predicted.set_up(wishes, setting.library_folder);
+  };
   setting.report = [&](const fgmpi::launcher::ReportWishes& wishes) {
     return reported.set_up(wishes, setting.library_folder, plan.names_hosts);
   };
@@ -341,6 +350,8 @@ int main(int argc, char** argv) {
   // Hydra passes this signal on to the job's processes. Until hydra has installed its handler, the
   // signal would end it.
   if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
+  if (!plan.predict.ranks.empty()) return predicted.run_each(arguments_given, plan.predict.ranks);
+  if (!plan.predict.machine.empty()) return predicted.run(hydra, arguments.data());
   if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
   if (plan.report.any())
     return reported.run(hydra, arguments.data(), command_of(arguments_given), settings_given(plan));

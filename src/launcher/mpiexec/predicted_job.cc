@@ -1,0 +1,123 @@
+// The set-up and the runs of a prediction.
+
+#include "launcher/mpiexec/predicted_job.h"
+
+#include <mpi.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/environment.h"
+#include "launcher/mpiexec/hydra_run.h"
+#include "launcher/mpiexec/job_folder.h"
+#include "predict/outcome.h"
+#include "readers/prediction/machine_file.h"
+#include "readers/prediction/text.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+/// The arguments with one number of ranks in place of several.
+Words with_ranks(const Words& arguments, int64_t ranks) {
+  Words out;
+  bool replaced = false;
+  for (const std::string& word : arguments) {
+    const bool behind = !out.empty() && (out.back() == "-ranks" || out.back() == "--ranks");
+    const bool attached = word.starts_with("-ranks=") || word.starts_with("--ranks=");
+    if (!replaced && (behind || attached) && word.find(',') != word.npos) {
+      out.push_back((attached ? word.substr(0, word.find('=') + 1) : "") + std::to_string(ranks));
+      replaced = true;
+    } else {
+      out.push_back(word);
+    }
+  }
+  return out;
+}
+
+/// Runs mpiexec itself. Returns its exit status.
+int run_self(const Words& arguments) {
+  std::vector<std::string> words = {"mpiexec"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  pid_t child = 0;
+  if (const int failed =
+          posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, pointers.data(), environ)) {
+    std::fprintf(stderr, "mpiexec: -predict: %s\n", std::strerror(failed));
+    return 1;
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+PredictedJob::~PredictedJob() { remove_job_folder(folder_); }
+
+Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string& library_folder) {
+  predict::PredictedMachine machine;
+  FGMPI_TRY(predict::find_machine(wishes.machine, &machine));
+  if (wishes.compute == "none")
+    machine.compute = predict::ComputeModel::kNone;
+  else if (!wishes.compute.empty() && wishes.compute != "measured")
+    machine.compute_factor *= std::strtod(wishes.compute.c_str(), nullptr);
+  if (access((library_folder + "/" + kMeter).c_str(), R_OK) != 0)
+    return error(MPI_ERR_ARG, "-predict: %s/%s is not installed", library_folder.c_str(), kMeter);
+  FGMPI_TRY(make_job_folder("-predict", false, &folder_));
+  std::ofstream out(folder_ + "/" + predict::kMachineFile);
+  out << machine.to_text();
+  out.close();
+  if (!out) return error(MPI_ERR_ARG, "-predict: %s cannot be written", folder_.c_str());
+  if (!wishes.ranks.empty()) return {};  // the runs have folders of their own
+  environment::set(environment::kPredictFolder, folder_.c_str());
+  environment::put_first(environment::kPreload, kMeter);
+  return {};
+}
+
+int PredictedJob::run(const std::string& hydra, char* const* arguments) {
+  const char* kept = environment::text(environment::kPredictKept);
+  const std::string copy = kept ? kept : "";
+  environment::unset(environment::kPredictKept);
+  const int status = run_hydra(hydra, arguments);
+  const std::string path = folder_ + "/" + predict::kOutcomeFile;
+  predict::PredictionOutcome outcome;
+  if (!predict::PredictionOutcome::read(path, &outcome).ok()) {
+    std::fprintf(stderr, "mpiexec: -predict: not all ranks have ended in MPI_Finalize\n");
+    return status ? status : 1;
+  }
+  std::error_code failed;
+  if (!copy.empty())
+    std::filesystem::copy_file(path, copy, failed);
+  else
+    std::fputs(predict::summary_of(outcome).c_str(), stderr);
+  return status;
+}
+
+int PredictedJob::run_each(const std::vector<std::string>& arguments,
+                           const std::vector<int64_t>& ranks) {
+  std::vector<predict::PredictionOutcome> outcomes;
+  int first_status = 0;
+  for (const int64_t n : ranks) {
+    const std::string path = folder_ + "/outcome-" + std::to_string(outcomes.size());
+    environment::set(environment::kPredictKept, path.c_str());
+    const int status = run_self(with_ranks(arguments, n));
+    if (status && !first_status) first_status = status;
+    predict::PredictionOutcome outcome;
+    if (!predict::PredictionOutcome::read(path, &outcome).ok()) break;
+    outcomes.push_back(std::move(outcome));
+  }
+  if (!outcomes.empty()) std::fputs(predict::table_of(outcomes).c_str(), stderr);
+  return first_status;
+}
+
+}  // namespace fgmpi::launcher

@@ -1,0 +1,36 @@
+// mpiexec -predict: a job of one process, whose ranks have clocks of another machine (src/predict),
+// and what is printed about it.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "launcher/mpiexec/command_line.h"
+
+namespace fgmpi::launcher {
+
+/// The meter's file name; see kChecker for why it has no folder.
+inline constexpr const char* kMeter = "libfgmpi-predict.so";
+
+class PredictedJob {
+ public:
+  ~PredictedJob();
+  /// Reads the machine, makes the folder with it, and sets the environment of the process. Errors:
+  /// MPI_ERR_ARG: there is no such machine, its file is wrong, the library is not installed.
+  Status set_up(const LaunchPlan::Predict& wishes, const std::string& library_folder);
+  /// Runs hydra, then prints the summary. Returns hydra's exit status, or 1 where that is 0 and the
+  /// program has not ended in MPI_Finalize.
+  int run(const std::string& hydra, char* const* arguments);
+  /// Runs mpiexec with these arguments once for each number of ranks, then prints a table. Returns
+  /// the first exit status that is not 0.
+  int run_each(const std::vector<std::string>& arguments, const std::vector<int64_t>& ranks);
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace fgmpi::launcher
