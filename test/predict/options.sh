@@ -1,0 +1,51 @@
+#!/bin/bash
+# The options of predictions: tables, errors, what is left behind.
+#   options.sh BIN PROGRAM MACHINE
+bin=$1 program=$2 machine=$3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+mkdir tmp
+export TMPDIR="$scratch/tmp"
+fail() { echo "FAILED: $*"; cat out; exit 1; }
+# run STATUS ARGUMENT...: mpiexec ends with this status; its output is in out.
+run() {
+  wanted=$1
+  shift
+  "$bin/mpiexec" "$@" > out 2>&1 < /dev/null
+  got=$?
+  [ $got = "$wanted" ] || fail "mpiexec $*: status $got instead of $wanted"
+}
+# says TEXT: the output has it.
+says() { grep -qF -- "$1" out || fail "no '$1'"; }
+
+run 0 -predict one-node -ranks 4,8 "$program"
+says "efficiency"
+[ "$(grep -cE '^ +[48] +1 ' out)" = 2 ] || fail "no line for each number of ranks"
+run 0 -predict=infiniband-hdr -predict-compute=0.5 -n 4 "$program"
+says "on infiniband-hdr, 4 ranks on 1 node"
+run 1 -predict nothing -n 4 "$program"
+says "-predict nothing: cannot be read; allowed is a file that describes a machine, or one of ethernet-25g"
+run 1 -ranks 4,8 "$program"
+says "allowed with -predict"
+run 1 -predict one-node -check -n 4 "$program"
+says "allowed beside it are"
+run 1 -predict one-node -predict-compute=fast -n 4 "$program"
+says "allowed are measured, none, or a factor"
+run 1 -predict one-node -ranks 4,x "$program"
+says "allowed is a number from 1"
+sed 's/"gap_ns": 10,/"gap": 10,/' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "bad.json, line 6: gap in inside: allowed are eager, pieces, latency_ns"
+sed 's/"latency_ns": 100,/"latency_ns": -1,/' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "bad.json, line 6: latency_ns: allowed is a number from 0"
+sed 's/"from": 100000/"from": 0/' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "line 10: from: allowed is 0 in the first piece, then ascending"
+head -n 5 "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "bad.json, line 6:"
+run 1 -predict one-node -n 2 false
+says "not all ranks have ended in MPI_Finalize"
+[ -z "$(ls tmp)" ] || fail "a folder is left: $(ls tmp)"
