@@ -52,7 +52,7 @@ inline constexpr size_t kJumpBytes = 14;
 [[gnu::always_inline]] inline void end_call_stack() { asm volatile(".cfi_undefined rip"); }
 
 /// What a switch of stacks has to keep of how floating-point numbers are rounded, and which
-/// exceptions they raise: nothing, since Boost.Context keeps it here.
+/// exceptions they raise: nothing, since the jump itself keeps it here (processor_jump.h).
 struct FloatMode {};
 constexpr FloatMode float_mode() { return {}; }
 constexpr void set_float_mode(FloatMode) {}

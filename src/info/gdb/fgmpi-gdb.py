@@ -29,7 +29,7 @@ PAGE, PIECE = 4096, 1 << 20
 
 class Processor:
     """Where the registers of a suspended context lie: `saved` one behind the other from byte `first` on, and the program counter
-    at byte `pc_at`; the context has `size` bytes and lies at the top of the stack."""
+    at byte `pc_at`; the context has `size` bytes and lies at the top of the stack. Other registers lie in the frames."""
 
     def __init__(self, saved, first, pc, pc_at, sp, size):
         self.places = [(name, first + 8 * place) for place, name in enumerate(saved)] + [(pc, pc_at)]
@@ -38,7 +38,7 @@ class Processor:
 
 # By gdb's names of architectures. The first 8 bytes on x86-64, and 64 on 64-bit Arm, are of floating-point registers.
 PROCESSORS = {
-    "i386:x86-64": Processor(["r12", "r13", "r14", "r15", "rbx", "rbp"], 8, "rip", 56, "rsp", 64),
+    "i386:x86-64": Processor(["rbp"], 16, "rip", 8, "rsp", 152),
     "aarch64": Processor(["x%d" % number for number in range(19, 31)], 64, "pc", 160, "sp", 176),
 }
 
@@ -64,8 +64,8 @@ def table():
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
     values = dict(zip(FIELDS, struct.unpack("<16Q", read(address, 16 * 8))))
-    if values["version"] != 4:
-        raise gdb.GdbError("this script reads version 4 of the library's table, not %d" % values["version"])
+    if values["version"] != 5:
+        raise gdb.GdbError("this script reads version 5 of the library's table, not %d" % values["version"])
     return values
 
 

@@ -12,9 +12,8 @@ namespace {
 
 /// The function of the host stack of an adopted caller, entered when the caller first
 /// leaves its own.
-[[noreturn]] void adopted_host(ctx::transfer_t t) {
+[[noreturn]] void adopted_host() {
   processor::end_call_stack();
-  arrived(t);
   annotate::arrive(nullptr, nullptr, nullptr);
   serve_host_calls();
   host_loop();
@@ -30,7 +29,7 @@ Status adopt_caller() {
   g_scheduler.host_low = p->stack_low;
   g_scheduler.host_size = p->stack_size;
   g_scheduler.host_context =
-      ctx::make_fcontext(stack_top(p), p->stack_size - kColouring, adopted_host);
+      processor::new_context<adopted_host>(stack_top(p), p->stack_size - kColouring);
   pthread_attr_t attributes;
   void* low = nullptr;
   if (pthread_getattr_np(pthread_self(), &attributes) == 0) {

@@ -7,7 +7,7 @@
 //   first of the modules' images
 //
 // A suspended proclet's context points to:
-//   x86-64: fpu state, r12, r13, r14, r15, rbx, rbp, rip
+//   x86-64: fpu state, rip, rbp, 128 bytes without meaning; the other registers are in the frames
 //   64-bit Arm: d8 to d15, x19 to x28, x29, x30, pc, a word without meaning
 #pragma once
 
@@ -26,7 +26,7 @@ struct DebugImages {
 };
 
 struct DebugTable {
-  uint64_t version = 4;
+  uint64_t version = 5;
   uint64_t proclet_bytes = sizeof(Proclet);
   Proclet* ranks = nullptr;
   uint64_t rank_count = 0;

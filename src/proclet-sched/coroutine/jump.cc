@@ -37,9 +37,8 @@ constexpr int64_t kLongestPause = 50'000;
   abort();
 }
 
-[[noreturn]] void proclet_main(ctx::transfer_t t) {
+[[noreturn]] void proclet_main() {
   processor::end_call_stack();
-  arrived(t);
   const void* low = nullptr;
   size_t size = 0;
   annotate::arrive(nullptr, &low, &size);
@@ -74,7 +73,7 @@ void update_extras() {
 }
 
 [[gnu::noinline, gnu::cold]] void make_context(Proclet* p) {
-  p->context = ctx::make_fcontext(stack_top(p), p->stack_size - kColouring, proclet_main);
+  p->context = processor::new_context<proclet_main>(stack_top(p), p->stack_size - kColouring);
 }
 
 void begin_period() {

@@ -27,9 +27,8 @@ struct Leave : Completion {
 
 /// Runs on the rank's old proclet from now on. Something that it waited for may still complete and
 /// make it ready, once.
-[[noreturn]] void run_what_is_left(ctx::transfer_t t) {
+[[noreturn]] void run_what_is_left() {
   processor::end_call_stack();
-  arrived(t);
   annotate::arrive(nullptr, nullptr, nullptr);
   for (;;) {
     Proclet* self = current();
@@ -39,21 +38,21 @@ struct Leave : Completion {
   }
 }
 
-[[noreturn]] void run_end(ctx::transfer_t t) {
+[[noreturn]] void run_end() {
   processor::end_call_stack();
-  arrived(t);
   annotate::arrive(nullptr, nullptr, nullptr);
   auto* leave = static_cast<Leave*>(current()->argument);
   leave->entry(leave->argument);
   finish(0);
 }
 
-/// Gives `p` a new stack, on which it runs `entry`.
-void stand_on(Proclet* p, char* low, size_t size, void (*entry)(ctx::transfer_t)) {
+/// Gives `p` a new stack, on which it runs kEntry().
+template <void (*kEntry)()>
+void stand_on(Proclet* p, char* low, size_t size) {
   mprotect(low, guard_bytes(), PROT_NONE);
   p->stack_low = low + guard_bytes();
   p->stack_size = size;
-  p->context = ctx::make_fcontext(p->stack_low + size, size, entry);
+  p->context = processor::new_context<kEntry>(p->stack_low + size, size);
 }
 
 /// Runs on a helper of the rank.
@@ -77,8 +76,8 @@ void leave(void* data) {
   end->callbacks = 0;
   end->began_before_threads = false;
   rank->pending = nullptr;
-  stand_on(end, low, kEndStack, run_end);
-  stand_on(rank, low + kEndStack + guard, remainder, run_what_is_left);
+  stand_on<run_end>(end, low, kEndStack);
+  stand_on<run_what_is_left>(rank, low + kEndStack + guard, remainder);
   if (rank->state == ProcletState::kSleeping) {
     remove_timer(rank);
     rank->state = ProcletState::kParked;

@@ -5,16 +5,10 @@
 #pragma once
 
 #include "proclet-sched/coroutine/scheduler.h"
+#include "proclet-sched/coroutine/switch_inl.h"
 #include "proclet-sched/threads/threads_internal.h"
 
 namespace fgmpi::sched {
-
-/// REQUIRES: the list is not empty.
-inline Proclet* pop_head() {
-  Proclet* p = g_hot.head;
-  g_hot.head = p->next;
-  return p;
-}
 
 inline void push_front(Proclet* p) {
   p->next = g_hot.head;
