@@ -75,6 +75,8 @@ class RankMap {
 
   /// REQUIRES: 0 <= rank < size().
   int32_t world_of(int32_t rank) const { return map_.select(rank); }
+  /// True where the world ranks of the group rise by one from that of rank 0 on.
+  bool is_offset() const { return map_.is_offset(); }
   /// The rank of a world rank, or -1 when it is not a member.
   int32_t rank_of(int32_t world) const { return map_.rank(world); }
   /// Writes world_of() of ranks first..first+count-1 to out.

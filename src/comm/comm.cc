@@ -14,6 +14,7 @@
 #include "comm/errhandler.h"
 #include "comm/extras.h"
 #include "comm/hierarchy.h"
+#include "comm/inside_paths.h"
 #include "comm/meeting.h"
 #include "comm/partial_group.h"
 #include "comm/topology.h"
@@ -203,6 +204,7 @@ void make_self(RankState* rank) {
   shared->map = RankMap::strided(1, static_cast<int32_t>(rank->world_rank), 1);
   if (!own)
     for (uint32_t pgid : other_jobs_of(*shared)) g_process_groups.retain(pgid);
+  shared->set_shortcuts();
   g_table.insert(shared);
   rank->self.shared = shared;
 }
@@ -215,14 +217,19 @@ Comm::Comm() : RefCount(destroy_comm) {}
 Comm::~Comm() = default;
 
 constinit detail::FastHandles detail::g_fast_handles;
+constinit detail::FastHandles detail::g_inside_handles;
 
-void close_fast_paths() {
-  // A handle of MPICH's kind of predefined communicators, which has indices up to 2 only.
-  constexpr auto kNobodys = static_cast<MPI_Comm>(
-      host::handle_base(host::HandleKind::kBuiltin, host::HandleObject::kComm) |
-      host::kHandleIndexMask);
-  detail::g_fast_handles = {kNobodys, 1};  // no handle has 1 after the mask
-}
+namespace {
+/// A handle of MPICH's kind of predefined communicators, which has indices up to 2 only, and a base
+/// that no handle has after the mask.
+constexpr detail::FastHandles kNobodys = {
+    static_cast<MPI_Comm>(host::handle_base(host::HandleKind::kBuiltin, host::HandleObject::kComm) |
+                          host::kHandleIndexMask),
+    1};
+}  // namespace
+
+void close_fast_paths() { detail::g_fast_handles = kNobodys; }
+void close_all_fast_paths() { detail::g_fast_handles = detail::g_inside_handles = kNobodys; }
 
 Comm* detail::find_slow(MPI_Comm handle) {
   if (sched::threads_enabled() && sched::outside()) return nullptr;
@@ -270,6 +277,7 @@ Status init_rank(RankState* rank, SharedComm* world, int32_t rank_in_world) {
     g_world->map = RankMap::direct(g_world->size);
     // One reference is the process's own, as ranks may end at different times.
     g_world->references = g_world->members + 1;
+    g_world->set_shortcuts();
     g_table.insert(g_world);
   }
   rank->lbi_next = kFirstLbi;
@@ -318,6 +326,7 @@ SharedComm* make_shared(const CommSpec& spec) {
     FGMPI_CHECK(!find_shared(spec.id, spec.side) && "a context id that was drawn twice");
     for (uint32_t pgid : other_jobs_of(*shared)) g_process_groups.retain(pgid);
   }
+  shared->set_shortcuts();
   g_table.insert(shared);
   mark_if_broken(shared);
   return shared;

@@ -95,6 +95,21 @@ struct SharedComm {
   /// While it is set, `map` asks other processes for the ranks that it is asked for. A call that
   /// needs the whole group replaces the map (hierarchy(), materialise_map()).
   std::shared_ptr<PartialGroup> tree;
+  /// What the fast paths of messages need of peers(); 0 while they must not be used. A group never
+  /// changes, so these stay true when `map` is replaced.
+  struct Shortcuts {
+    uint32_t ranks = 0;         ///< peers().size()
+    uint32_t offset_ranks = 0;  ///< the same where peers().is_offset()
+    uint32_t first_local = 0;   ///< rank 0's index in this process, modulo 2^32 where it has none
+  } shortcuts;
+  /// Sets `shortcuts`. REQUIRES: the maps are set.
+  void set_shortcuts() {
+    const auto ranks = static_cast<uint32_t>(peers().size());
+    shortcuts = {ranks, 0, 0};
+    if (ranks == 0 || !peers().is_offset()) return;
+    shortcuts.offset_ranks = ranks;
+    shortcuts.first_local = static_cast<uint32_t>(peers().world_of(0)) - g_av.my_first();
+  }
   /// The group that point-to-point ranks refer to.
   const RankMap& peers() const { return __builtin_expect(inter, 0) ? *remote : map; }
 };

@@ -176,6 +176,8 @@ class MapRef {
     if (__builtin_expect(shape_ == Shape::kStride, 1)) return offset_ + i * stride0_;
     return select_far(i);
   }
+  /// True where select(i) is select(0) + i, and found as such.
+  bool is_offset() const { return way_ < 0; }
   /// The group rank of world rank w, or -1 when it is not a member. Any w.
   int32_t rank(int32_t w) const;
   bool contains(int32_t w) const { return rank(w) >= 0; }

@@ -2,8 +2,9 @@
 // that is outside of the library locks the engine and begins the call anew.
 //
 // Calls with a fast path do not check this first. While threads are enabled, comm::find() finds
-// nothing for a caller that is outside, so these calls continue on their slow path, which checks.
-// All other calls check first.
+// nothing for a caller that is outside, so these calls continue on their slow path, which checks;
+// sends and receives first try to borrow the lock (mpi/pt2pt/pt2pt_calls.h). All other calls check
+// first.
 #pragma once
 
 #include "proclet-sched/coroutine/last_call.h"
@@ -25,6 +26,23 @@ template <class Body>
 template <class Body>
 [[gnu::noinline]] auto run_inside(const char* call, Body&& body) {
   return run_inside_here(call, body);
+}
+
+/// Stands in a call that has entered the library by EngineEntry::borrow(): leaves it at the end.
+struct LeaveAtEnd {
+  LeaveAtEnd() = default;
+  ~LeaveAtEnd() { sched::EngineEntry::leave(); }
+  LeaveAtEnd(const LeaveAtEnd&) = delete;
+  LeaveAtEnd& operator=(const LeaveAtEnd&) = delete;
+};
+/// End such a call, which has no more to do but to return its code: leave_with() where
+/// EngineEntry::may_give_back() is false, end_loan_with() where give_back() has failed.
+int leave_with(int code);
+int end_loan_with(int code);
+/// Leaves the library, in line, and returns `code`.
+[[gnu::always_inline]] inline int give_back_with(int code) {
+  if (!sched::EngineEntry::may_give_back()) return leave_with(code);
+  return sched::EngineEntry::give_back() ? code : end_loan_with(code);
 }
 
 }  // namespace fgmpi::mpi

@@ -269,6 +269,14 @@ void park(const WaitSite* site);
   detail::append_fifo(p);
 }
 
+/// ready(), where this needs no call; returns false otherwise, with nothing done. Never switches.
+[[gnu::always_inline]] inline bool ready_in_line(Proclet* p) {
+  if (__builtin_expect(!detail::g_hot.fifo, 0)) return false;
+  p->state = ProcletState::kReady;
+  detail::append_fifo(p);
+  return true;
+}
+
 /// True where no proclet is ready. False also where the queue is not first in, first out: there it
 /// takes more to find out.
 inline bool is_none_ready() { return detail::g_hot.fifo && !detail::g_hot.head; }

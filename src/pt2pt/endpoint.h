@@ -36,6 +36,8 @@ class Endpoints {
  public:
   /// The endpoint of proclet `local`, or of the process (kProcessEndpoint).
   Endpoint* at(uint32_t local) const { return &memory_[local + 1u]; }  // kProcessEndpoint + 1 is 0
+  /// As at(), for a proclet only.
+  Endpoint* of_proclet(uint32_t local) const { return memory_ + 1 + local; }
   /// The inverse of at(), for the endpoint of a proclet.
   uint32_t find_local(const Endpoint* endpoint) const {
     return static_cast<uint32_t>(endpoint - at(0));

@@ -79,14 +79,25 @@ struct RecvOp : PostedReceive {
   uint64_t capacity;  ///< bytes
   /// capacity + 1 when `data` is set and the completing sender has only to do what complete_op()
   /// does; else 0.
-  uint64_t direct = 0;
+  uint64_t direct;
   Outcome* outcome;
-  void (*finish)(RecvOp*) = nullptr;  ///< called when done; nullptr: `proclet` is made ready
-  sched::Proclet* proclet = nullptr;
+  void (*finish)(RecvOp*);  ///< called when done; nullptr: `proclet` is made ready
+  sched::Proclet* proclet;
   void* owner;  ///< the object that finish() acts on
-  bool done = false;
-  bool queued = false;   ///< the operation is in a queue of posted receives
-  bool of_part = false;  ///< the operation is a PartRecvOp
+  bool done;
+  bool queued;   ///< the operation is in a queue of posted receives
+  bool of_part;  ///< the operation is a PartRecvOp
+  bool unused;   ///< lets one instruction set all four
+
+  RecvOp() : direct(0), finish(nullptr), proclet(nullptr) { set_flags(false); }
+  /// Leaves all members unset, for the fast path, which sets each of them once.
+  enum Unset { kUnset };
+  explicit RecvOp(Unset) {}
+  void set_flags(bool in_queue) {
+    done = false;
+    queued = in_queue;
+    of_part = unused = false;
+  }
 
   void prepare(const Buffer& b, Outcome* o) {
     buffer = &b;

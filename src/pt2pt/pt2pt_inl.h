@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/slab.h"
+#include "proclet-sched/coroutine/switch_inl.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -38,29 +39,33 @@ inline constexpr uint64_t kTiny = 16;
 }
 
 /// The tier "direct" of sends (send.cc), the commonest: a few bytes to a collocated proclet whose
-/// eldest posted receive matches. False: nothing was done, and the message is for the next tier.
-/// REQUIRES: bytes <= kTiny.
+/// eldest posted receive matches. Completes the receive but for what end_receive() does, and returns
+/// it; nullptr: nothing was done, and the message is for the next tier. REQUIRES: bytes <= kTiny.
 /// Never switches.
-[[gnu::always_inline]] inline bool send_bytes_direct(const void* data, uint64_t bytes,
-                                                     uint32_t local, const Envelope& envelope) {
-  Endpoint* at = g_engine.at(local);
-  PostedReceive* first = at->posted.first();
-  if (!first || !covers(first->envelope, envelope)) return false;
-  RecvOp* op = static_cast<RecvOp*>(first);
-  if (__builtin_expect(bytes >= op->direct, 0)) return false;
+[[gnu::always_inline]] inline RecvOp* send_bytes_direct(const void* data, uint64_t bytes,
+                                                        uint32_t local, const Envelope& envelope) {
+  Endpoint* at = g_engine.endpoints.of_proclet(local);
+  auto* op = static_cast<RecvOp*>(at->posted.first());
+  if (!op || op->envelope.ctx != envelope.ctx) return nullptr;
+  const bool same = op->envelope.source == envelope.source && op->envelope.tag == envelope.tag;
+  if (__builtin_expect(!same, 0) && !covers(op->envelope, envelope)) return nullptr;
+  if (__builtin_expect(bytes >= op->direct, 0)) return nullptr;
   at->posted.pop_first();
   g_engine.counters.count_message(Counters::kLocal, bytes);
-  op->outcome->source = envelope.source;
-  op->outcome->tag = envelope.tag;
-  op->outcome->bytes = bytes;
+  Outcome* outcome = op->outcome;
+  outcome->source = envelope.source;
+  outcome->tag = envelope.tag;
+  outcome->bytes = bytes;
   copy_tiny(op->data, static_cast<const char*>(data), bytes);
   op->done = true;
   op->queued = false;
-  if (op->proclet)
-    sched::ready(op->proclet);
-  else
-    op->finish(op);
-  return true;
+  return op;
+}
+
+/// Makes the proclet ready that a complete receive belongs to, where it needs no function's call.
+/// Returns false, with nothing done, for every other receive. Never switches.
+[[gnu::always_inline]] inline bool wake_receiver(RecvOp* op) {
+  return __builtin_expect(op->proclet != nullptr, 1) && sched::ready_in_line(op->proclet);
 }
 
 /// The tier "at once" for short data with gaps.
@@ -98,24 +103,28 @@ inline constexpr uint64_t kTiny = 16;
   return request;
 }
 
-/// Parks until a receive is complete. May switch. REQUIRES: !op->done.
+/// Parks until a receive is complete. Sets op->proclet. May switch. REQUIRES: !op->done.
 [[gnu::always_inline]] inline void wait_for_recv(RecvOp* op, const char* call) {
   if (__builtin_expect(g_engine.processes() > 1, 0)) {
+    op->proclet = nullptr;
     g_engine.spin(&op->done);
     if (op->done) return;
   }
   RecvSite site(call, op);
   op->proclet = sched::current();
-  sched::park(&site);
+  sched::park_in_line(&site);
 }
 
 /// Posts a receive where nothing waits for one, or begins it; parks until it is complete. May
-/// switch. REQUIRES: op->envelope is set.
+/// switch. REQUIRES: what says what is received, and into which memory, is set; nothing else is.
 [[gnu::always_inline]] inline void recv_by(RecvOp* op, Endpoint* at, const char* call) {
+  op->finish = nullptr;
   if (__builtin_expect(at->unexpected.empty() && at->posted.empty(), 1)) {
-    op->queued = true;
+    op->set_flags(true);
     at->posted.push_only(op);
   } else {
+    op->set_flags(false);
+    op->proclet = nullptr;
     begin_recv(op, at, op->envelope);
     if (op->done) return;
   }
@@ -126,7 +135,7 @@ inline constexpr uint64_t kTiny = 16;
 [[gnu::always_inline]] inline void recv_bytes(void* data, uint64_t bytes, Endpoint* at,
                                               const Envelope& pattern, const char* call,
                                               Outcome* outcome) {
-  RecvOp op;
+  RecvOp op(RecvOp::kUnset);
   op.envelope = pattern;
   op.outcome = outcome;
   op.data = static_cast<char*>(data);
@@ -139,12 +148,13 @@ inline constexpr uint64_t kTiny = 16;
 [[gnu::always_inline]] inline void recv_layout(const Buffer& buffer, uint64_t bytes, Endpoint* at,
                                                const Envelope& pattern, const char* call,
                                                Outcome* outcome) {
-  RecvOp op;
+  RecvOp op(RecvOp::kUnset);
   op.envelope = pattern;
   op.outcome = outcome;
   op.buffer = &buffer;
   op.data = nullptr;
   op.capacity = bytes;
+  op.direct = 0;
   recv_by(&op, at, call);
 }
 

@@ -17,6 +17,7 @@
 #include "comm/context.h"
 #include "comm/group.h"
 #include "comm/hierarchy.h"
+#include "comm/inside_paths.h"
 #include "pt2pt/lost.h"
 #include "pt2pt/pt2pt.h"
 #include "survivors/agreement.h"
@@ -122,7 +123,7 @@ Status judge(const pt2pt::Envelope& pattern, uint32_t local) {
 void begin_trouble() {
   if (g_trouble.troubled) return;
   g_trouble.troubled = true;
-  comm::close_fast_paths();
+  comm::close_all_fast_paths();
 }
 
 /// The processes with members of either group: those of side 0 first, then the others. The order is

@@ -156,7 +156,7 @@ def take_turn(call, function):
 
 # Functions of pt2pt_calls.h whose fast paths find no communicator in threads outside of the library: their slow paths wait for
 # the turn.
-FAST = re.compile(r"(send|isend)<|(recv|irecv)\(")
+FAST = re.compile(r"(send|isend|recv)<|irecv\(")
 
 
 def define(call, function, body, caught=""):

@@ -106,6 +106,16 @@ void grant_thread_level(int level) {
   if (answers) start_answering_thread();
 }
 
+int leave_with(int code) {
+  sched::EngineEntry::leave();
+  return code;
+}
+
+int end_loan_with(int code) {
+  sched::EngineEntry::end_loan();
+  return code;
+}
+
 void refuse_thread(const char* call) {
   std::fprintf(
       stderr,

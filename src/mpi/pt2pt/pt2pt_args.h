@@ -20,13 +20,18 @@ inline bool is_member(const Comm* c, int rank) {
 /// plain_bytes() for at most 16 bytes. A product does not overflow where the count has 32 bits.
 inline bool few_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
   if (__builtin_expect(!in_basic_types(type), 0)) return false;
-  *bytes = static_cast<uint64_t>(count) * static_cast<uint64_t>(datatype::basic_size(type));
+  const auto size = static_cast<uint32_t>(datatype::basic_size(type));
+  *bytes = static_cast<uint64_t>(count) * size;
   return count == static_cast<int32_t>(count) && *bytes <= pt2pt::kTiny && address != nullptr;
 }
 
 inline uint64_t user_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlanePt2pt); }
 /// The running rank's endpoint.
-inline pt2pt::Endpoint* my_endpoint() { return pt2pt::g_engine.at(comm::rank_state()->local); }
+/// REQUIRES: MPI is initialised.
+inline pt2pt::Endpoint* my_endpoint() {
+  const auto* mine = static_cast<const comm::RankState*>(sched::current()->rank_state);
+  return pt2pt::g_engine.endpoints.of_proclet(mine->local);
+}
 
 inline Status check_send(const Comm* c, int dest, int tag) {
   FGMPI_TRY(check_rank(c, dest, "dest", false));

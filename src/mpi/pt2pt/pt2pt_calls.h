@@ -6,6 +6,7 @@
 // others never do.
 #pragma once
 
+#include "comm/inside_paths.h"
 #include "mpi/pt2pt/pt2pt_args.h"
 
 namespace fgmpi::mpi {
@@ -82,16 +83,30 @@ struct NameArgument {
   }
 };
 
-/// The tier "direct". Returns false for every message of another tier, and for all arguments that
-/// need the general checks.
+/// The tier "direct". Returns the receive, for end_direct(), or nullptr for every message of another
+/// tier, for all arguments that need the general checks, and where the ranks of the communicator
+/// are not consecutive ranks of the world.
 template <class Count>
-[[gnu::always_inline]] inline bool send_direct(const void* buf, Count count, MPI_Datatype datatype,
-                                               int dest, int tag, Comm* c) {
+[[gnu::always_inline]] inline pt2pt::RecvOp* send_direct(const void* buf, Count count,
+                                                         MPI_Datatype datatype, int dest, int tag,
+                                                         Comm* c) {
+  const comm::SharedComm* shared = c->shared;
   uint64_t bytes;
-  uint32_t local;
-  return is_member(c, dest) && tag >= 0 && few_bytes(buf, count, datatype, &bytes) &&
-         g_av.is_mine(static_cast<uint32_t>(c->shared->peers().world_of(dest)), &local) &&
-         pt2pt::send_bytes_direct(buf, bytes, local, {user_ctx(c), c->rank, tag});
+  if (static_cast<uint32_t>(dest) >= shared->shortcuts.offset_ranks || tag < 0 ||
+      !few_bytes(buf, count, datatype, &bytes))
+    return nullptr;
+  const uint32_t local = static_cast<uint32_t>(dest) + shared->shortcuts.first_local;
+  if (local >= g_av.my_count()) return nullptr;
+  return pt2pt::send_bytes_direct(buf, bytes, local, {user_ctx(c), c->rank, tag});
+}
+
+/// Ends the receive that send_direct() has returned in the general way, and the call.
+int end_direct_by_call(pt2pt::RecvOp* op);
+
+/// Ends the receive that send_direct() has returned, and the call. May switch.
+[[gnu::always_inline]] inline int end_direct(pt2pt::RecvOp* op) {
+  if (__builtin_expect(!pt2pt::wake_receiver(op), 0)) return end_direct_by_call(op);
+  return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
 }
 
 /// What a binding of a send is: it lies in read-only memory, and a register holds its address.
@@ -116,11 +131,43 @@ template <NameArgument kCall, SendMode kMode, class Count>
   return send_listed(buf, count, datatype, dest, tag, c, &kSendCall<kCall, kMode>);
 }
 
-/// As call_send_listed(), for a communicator that is not listed.
+/// Continue a call that has entered the library by a loan, and leave it: a send in the general way;
+/// the end of a receive that send_direct() has returned and wake_receiver() has not woken; the end
+/// of a turn.
+int send_entered(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                 int dest, int tag, MPI_Comm comm);
+int isend_entered(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                  int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int end_direct_entered(pt2pt::RecvOp* op);
+/// Begin a call anew whose EngineEntry::borrow() has failed.
+int send_after_loan(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                    int dest, int tag, MPI_Comm comm);
+int isend_after_loan(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                     int dest, int tag, MPI_Comm comm, MPI_Request* request);
+int end_turn_entered();
+
+/// Ends the receive that send_direct() has returned, and a call that has entered by a loan.
+[[gnu::always_inline]] inline int end_direct_and_leave(pt2pt::RecvOp* op) {
+  if (__builtin_expect(!pt2pt::wake_receiver(op), 0)) return end_direct_entered(op);
+  if (sched::is_last_of_turn()) return end_turn_entered();
+  return give_back_with(MPI_SUCCESS);
+}
+
+/// As call_send_listed(), for a communicator that is not listed. While one thread of the process
+/// uses MPI at MPI_THREAD_MULTIPLE, this is the common way.
 template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::noinline]] int call_send_unlisted(const void* buf, Count count, MPI_Datatype datatype,
                                          int dest, int tag, MPI_Comm comm) {
-  return send_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+  if (__builtin_expect(!sched::EngineEntry::may_borrow(), 0))
+    return send_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
+  if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
+    return send_after_loan(&kSendCall<kCall, kMode>, buf, count, datatype, dest, tag, comm);
+  if (Comm* c = comm::listed_inside(comm)) {
+    sched::record_call(kCall.text);
+    if (pt2pt::RecvOp* op = send_direct(buf, count, datatype, dest, tag, c))
+      return end_direct_and_leave(op);
+  }
+  return send_entered(&kSendCall<kCall, kMode>, buf, count, datatype, dest, tag, comm);
 }
 
 template <NameArgument kCall, SendMode kMode, class Count>
@@ -131,8 +178,7 @@ template <NameArgument kCall, SendMode kMode, class Count>
   if (__builtin_expect(!c, 0))
     return call_send_unlisted<kCall, kMode>(buf, count, datatype, dest, tag, comm);
   sched::record_call(kCall.text);
-  if (__builtin_expect(send_direct(buf, count, datatype, dest, tag, c), 1))
-    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
+  if (pt2pt::RecvOp* op = send_direct(buf, count, datatype, dest, tag, c)) return end_direct(op);
   return call_send_listed<kCall, kMode>(buf, count, datatype, dest, tag, c);
 }
 
@@ -142,17 +188,39 @@ template <NameArgument kCall, SendMode kMode, class Count>
   return isend_listed(buf, count, datatype, dest, tag, c, &kSendCall<kCall, kMode>, request);
 }
 
+/// As call_send_unlisted().
+template <NameArgument kCall, SendMode kMode, class Count>
+[[gnu::noinline]] int call_isend_unlisted(const void* buf, Count count, MPI_Datatype datatype,
+                                          int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  if (__builtin_expect(!sched::EngineEntry::may_borrow(), 0))
+    return isend_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+  if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
+    return isend_after_loan(&kSendCall<kCall, kMode>, buf, count, datatype, dest, tag, comm,
+                            request);
+  Comm* c = comm::listed_inside(comm);
+  if (__builtin_expect(c && request, 1)) {
+    sched::record_call(kCall.text);
+    if (pt2pt::RecvOp* op = send_direct(buf, count, datatype, dest, tag, c)) {
+      *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+      return end_direct_and_leave(op);
+    }
+  }
+  return isend_entered(&kSendCall<kCall, kMode>, buf, count, datatype, dest, tag, comm, request);
+}
+
 template <NameArgument kCall, SendMode kMode, class Count>
 [[gnu::always_inline]] inline int isend(const void* buf, Count count, MPI_Datatype datatype,
                                         int dest, int tag, MPI_Comm comm, MPI_Request* request) {
   sched::maybe_force_switch();
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
-    return isend_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm, request);
+    return call_isend_unlisted<kCall, kMode>(buf, count, datatype, dest, tag, comm, request);
   sched::record_call(kCall.text);
-  if (__builtin_expect(request && send_direct(buf, count, datatype, dest, tag, c), 1)) {
-    *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
-    return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
+  if (__builtin_expect(request != nullptr, 1)) {
+    if (pt2pt::RecvOp* op = send_direct(buf, count, datatype, dest, tag, c)) {
+      *request = static_cast<MPI_Request>(pt2pt::kSentHandle);
+      return end_direct(op);
+    }
   }
   return call_isend_listed<kCall, kMode>(buf, count, datatype, dest, tag, c, request);
 }
@@ -167,7 +235,8 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
                                             MPI_Datatype datatype, int source, int tag, Comm* c,
                                             MPI_Status* status) {
   uint64_t bytes;
-  bool plain = is_member(c, source) || source == MPI_ANY_SOURCE;
+  bool plain =
+      static_cast<uint32_t>(source) < c->shared->shortcuts.ranks || source == MPI_ANY_SOURCE;
   if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
                            !plain_bytes(buf, count, datatype, &bytes),
                        0))
@@ -180,16 +249,36 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
 /// For a handle that is not listed, as send_unlisted().
 int recv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                   int tag, MPI_Comm comm, MPI_Status* status);
+/// As send_entered() and send_after_loan().
+int recv_entered(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, MPI_Comm comm, MPI_Status* status);
+int recv_after_loan(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                    int tag, MPI_Comm comm, MPI_Status* status);
 
-[[gnu::always_inline]] inline int recv(const char* call, void* buf, int64_t count,
-                                       MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                                       MPI_Status* status) {
+/// As call_send_unlisted().
+template <NameArgument kCall, class Count>
+[[gnu::noinline]] int call_recv_unlisted(void* buf, Count count, MPI_Datatype datatype, int source,
+                                         int tag, MPI_Comm comm, MPI_Status* status) {
+  if (__builtin_expect(!sched::EngineEntry::may_borrow(), 0))
+    return recv_unlisted(kCall.text, buf, count, datatype, source, tag, comm, status);
+  if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
+    return recv_after_loan(kCall.text, buf, count, datatype, source, tag, comm, status);
+  Comm* c = comm::listed_inside(comm);
+  if (__builtin_expect(!c, 0))
+    return recv_entered(kCall.text, buf, count, datatype, source, tag, comm, status);
+  sched::record_call(kCall.text);
+  return give_back_with(recv_from(kCall.text, buf, count, datatype, source, tag, c, status));
+}
+
+template <NameArgument kCall, class Count>
+[[gnu::always_inline]] inline int recv(void* buf, Count count, MPI_Datatype datatype, int source,
+                                       int tag, MPI_Comm comm, MPI_Status* status) {
   sched::maybe_force_switch();
   Comm* c = listed(comm);
   if (__builtin_expect(!c, 0))
-    return recv_unlisted(call, buf, count, datatype, source, tag, comm, status);
-  sched::record_call(call);
-  return recv_from(call, buf, count, datatype, source, tag, c, status);
+    return call_recv_unlisted<kCall>(buf, count, datatype, source, tag, comm, status);
+  sched::record_call(kCall.text);
+  return recv_from(kCall.text, buf, count, datatype, source, tag, c, status);
 }
 
 /// A nonblocking receive by a communicator that has been found.
@@ -197,8 +286,10 @@ int recv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype datat
                                              MPI_Datatype datatype, int source, int tag,
                                              MPI_Comm comm, Comm* c, MPI_Request* request) {
   uint64_t bytes;
-  if (__builtin_expect((!is_member(c, source) && source != MPI_ANY_SOURCE) || tag < MPI_ANY_TAG ||
-                           !buf || !request || !plain_bytes(buf, count, datatype, &bytes) ||
+  if (__builtin_expect((static_cast<uint32_t>(source) >= c->shared->shortcuts.ranks &&
+                        source != MPI_ANY_SOURCE) ||
+                           tag < MPI_ANY_TAG || !buf || !request ||
+                           !plain_bytes(buf, count, datatype, &bytes) ||
                            !pt2pt::fast::has_free_handle(),
                        0))
     return irecv_checked(call, buf, count, datatype, source, tag, comm, request, false);

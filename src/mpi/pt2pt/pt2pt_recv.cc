@@ -59,6 +59,18 @@ int recv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype datat
   return sched::outside() ? run_inside_here(call, receive) : receive();
 }
 
+int recv_entered(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                 int tag, MPI_Comm comm, MPI_Status* status) {
+  const LeaveAtEnd leave;
+  return recv_unlisted(call, buf, count, datatype, source, tag, comm, status);
+}
+
+int recv_after_loan(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
+                    int tag, MPI_Comm comm, MPI_Status* status) {
+  sched::EngineEntry::end_loan();
+  return recv_unlisted(call, buf, count, datatype, source, tag, comm, status);
+}
+
 int irecv_checked(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                   int tag, MPI_Comm comm, MPI_Request* request, bool init) try {
   FGMPI_ENTER_FAST(call, c, comm,
@@ -98,6 +110,16 @@ int irecv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype data
     examine_posted();
     return code;
   };
+  if (sched::EngineEntry::may_borrow()) {
+    if (!sched::EngineEntry::borrow()) {
+      sched::EngineEntry::end_loan();
+      return run_inside(call, receive);
+    }
+    Comm* c = comm::listed_inside(comm);
+    if (c) sched::record_call(call);
+    return give_back_with(c ? irecv_from(call, buf, count, datatype, source, tag, comm, c, request)
+                            : receive());
+  }
   return sched::outside() ? run_inside_here(call, receive) : receive();
 }
 

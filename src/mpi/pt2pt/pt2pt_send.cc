@@ -12,6 +12,11 @@ int end_turn() {
   return MPI_SUCCESS;
 }
 
+int end_direct_by_call(pt2pt::RecvOp* op) {
+  pt2pt::complete_op(op);
+  return sched::is_last_of_turn() ? end_turn() : MPI_SUCCESS;
+}
+
 namespace {
 
 /// Out of line, so that the shorter ways need not save what this one uses.
@@ -114,6 +119,40 @@ int isend_inside(const char* call, SendMode mode, const void* buf, int64_t count
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 }  // namespace
+
+int send_entered(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                 int dest, int tag, MPI_Comm comm) {
+  const LeaveAtEnd leave;
+  return send_inside(call->name, call->mode, buf, count, datatype, dest, tag, comm);
+}
+
+int isend_entered(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                  int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  const LeaveAtEnd leave;
+  return isend_inside(call->name, call->mode, buf, count, datatype, dest, tag, comm, request);
+}
+
+int end_direct_entered(pt2pt::RecvOp* op) {
+  const LeaveAtEnd leave;
+  return end_direct_by_call(op);
+}
+
+int end_turn_entered() {
+  const LeaveAtEnd leave;
+  return end_turn();
+}
+
+int send_after_loan(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                    int dest, int tag, MPI_Comm comm) {
+  sched::EngineEntry::end_loan();
+  return send_unlisted(call->name, call->mode, buf, count, datatype, dest, tag, comm);
+}
+
+int isend_after_loan(const SendCall* call, const void* buf, int64_t count, MPI_Datatype datatype,
+                     int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  sched::EngineEntry::end_loan();
+  return isend_unlisted(call->name, call->mode, buf, count, datatype, dest, tag, comm, request);
+}
 
 int send_unlisted(const char* call, SendMode mode, const void* buf, int64_t count,
                   MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {

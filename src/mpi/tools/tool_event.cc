@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "comm/extras.h"
+#include "comm/inside_paths.h"
 #include "comm/of_rank.h"
 #include "datatype/datatype.h"
 #include "mpi/comm/comm_messages.h"
@@ -208,7 +209,7 @@ void update_wanted() {
   });
   if (comm_messages::counting()) wanted |= 1u << events::kSendBegun;
   events::g_wanted = wanted;
-  if (wanted & (1u << events::kSendBegun | 1u << events::kReceived)) comm::close_fast_paths();
+  if (wanted & (1u << events::kSendBegun | 1u << events::kReceived)) comm::close_all_fast_paths();
 }
 
 void detail::send_begun(const comm::Comm* comm, int dest, int tag, int64_t count,

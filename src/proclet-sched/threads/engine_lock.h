@@ -37,22 +37,38 @@ class EngineLock {
   /// are no loans. All threads pass a fence, so that what the caller stores next comes after this.
   void prepare(LockUser* user);
 
-  /// Takes the lock by a plain store, if it is lent to `me`.
-  bool lock_by_loan(LockUser* me) {
-    if (__builtin_expect(lent_to_.load(std::memory_order_relaxed) != me, 0)) return false;
+  bool is_lent_to(const LockUser* me) const {
+    return lent_to_.load(std::memory_order_relaxed) == me;
+  }
+  /// Takes the lock by a plain store. False: the loan has just ended, and the caller calls
+  /// end_loan(). REQUIRES: is_lent_to(me), a moment ago.
+  bool take_loan(LockUser* me) {
     // The store comes before the load for revoke(), which makes this thread pass a fence. What the
     // lock protects needs no order: since it was lent, only this thread has changed it.
     me->inside.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (__builtin_expect(lent_to_.load(std::memory_order_relaxed) == me, 1)) return true;
-    wake_revoker(me);
+    return __builtin_expect(is_lent_to(me), 1);
+  }
+  /// Gives the lock back that take_loan() has taken. False: the loan has ended, and the caller calls
+  /// end_loan(). REQUIRES: me->inside.
+  bool return_loan(LockUser* me) {
+    me->inside.store(0, std::memory_order_release);       // pairs with the load of revoke()
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with the fence of revoke()
+    return __builtin_expect(is_lent_to(me), 1);
+  }
+  /// Lets the thread go on that has ended the loan of `me`, which is outside.
+  void end_loan(LockUser* me) { wake_revoker(me); }
+
+  /// Takes the lock by a plain store, if it is lent to `me`.
+  bool lock_by_loan(LockUser* me) {
+    if (__builtin_expect(!is_lent_to(me), 0)) return false;
+    if (take_loan(me)) return true;
+    end_loan(me);
     return false;
   }
   /// REQUIRES: me->inside.
   void unlock_by_loan(LockUser* me) {
-    me->inside.store(0, std::memory_order_release);       // pairs with the load of revoke()
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with the fence of revoke()
-    if (__builtin_expect(lent_to_.load(std::memory_order_relaxed) != me, 0)) wake_revoker(me);
+    if (!return_loan(me)) end_loan(me);
   }
 
   void lock(LockUser* me) {

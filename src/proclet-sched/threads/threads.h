@@ -87,6 +87,33 @@ class EngineEntry {
   static bool enter(ThreadLife life = ThreadLife::kOfRank);
   static void leave();
 
+  // The parts of a call in line that ends by calls in the place of returns. may_borrow(): no other
+  // thread has been inside since this one left. Then borrow() enters the library by two plain
+  // stores, or fails; the call then begins with end_loan(), and anew. It ends with may_give_back(),
+  // give_back(), and end_loan() where that fails; with leave() where may_give_back() is false.
+  [[gnu::always_inline]] static bool may_borrow() {
+    using namespace detail;
+    return t_inside == kOutside && g_engine_lock.is_lent_to(t_user);
+  }
+  [[gnu::always_inline]] static bool borrow() {
+    using namespace detail;
+    if (!g_engine_lock.take_loan(t_user)) return false;
+    t_inside = kInsideByLoan;
+    return true;
+  }
+  [[gnu::always_inline]] static bool may_give_back() {
+    using namespace detail;
+    return __builtin_expect(t_inside == kInsideByLoan && !g_leaving_has_work, 1);
+  }
+  [[gnu::always_inline]] static bool give_back() {
+    using namespace detail;
+    t_inside = kOutside;
+    LockUser* me = t_user;
+    me->outside_as = current();
+    return g_engine_lock.return_loan(me);
+  }
+  static void end_loan() { detail::g_engine_lock.end_loan(detail::t_user); }
+
  private:
   // Succeeds where no other thread has been inside since this one left: then nothing else
   // is to be done.
