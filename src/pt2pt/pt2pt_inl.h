@@ -39,9 +39,9 @@ inline constexpr uint64_t kTiny = 16;
 }
 
 /// The tier "direct" of sends (send.cc), the commonest: a few bytes to a collocated proclet whose
-/// eldest posted receive matches. Completes the receive but for what end_receive() does, and returns
-/// it; nullptr: nothing was done, and the message is for the next tier. REQUIRES: bytes <= kTiny.
-/// Never switches.
+/// eldest posted receive matches. Completes the receive but for waking its proclet, and
+/// returns it; nullptr: nothing was done, and the message is for the next tier. REQUIRES: bytes <=
+/// kTiny. Never switches.
 [[gnu::always_inline]] inline RecvOp* send_bytes_direct(const void* data, uint64_t bytes,
                                                         uint32_t local, const Envelope& envelope) {
   Endpoint* at = g_engine.endpoints.of_proclet(local);

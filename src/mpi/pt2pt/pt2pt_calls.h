@@ -83,9 +83,9 @@ struct NameArgument {
   }
 };
 
-/// The tier "direct". Returns the receive, for end_direct(), or nullptr for every message of another
-/// tier, for all arguments that need the general checks, and where the ranks of the communicator
-/// are not consecutive ranks of the world.
+/// The tier "direct". Returns the receive, for end_direct(), or nullptr for every message of
+/// another tier, for all arguments that need the general checks, and where the ranks of the
+/// communicator are not consecutive ranks of the world.
 template <class Count>
 [[gnu::always_inline]] inline pt2pt::RecvOp* send_direct(const void* buf, Count count,
                                                          MPI_Datatype datatype, int dest, int tag,

@@ -49,8 +49,8 @@ class EngineLock {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     return __builtin_expect(is_lent_to(me), 1);
   }
-  /// Gives the lock back that take_loan() has taken. False: the loan has ended, and the caller calls
-  /// end_loan(). REQUIRES: me->inside.
+  /// Gives the lock back that take_loan() has taken. False: the loan has ended, and the caller
+  /// calls end_loan(). REQUIRES: me->inside.
   bool return_loan(LockUser* me) {
     me->inside.store(0, std::memory_order_release);       // pairs with the load of revoke()
     std::atomic_signal_fence(std::memory_order_seq_cst);  // pairs with the fence of revoke()
