@@ -20,6 +20,8 @@ namespace {
 // Bits of an entry of /proc/self/pagemap.
 constexpr uint64_t kPresent = uint64_t{1} << 63, kSwapped = uint64_t{1} << 62,
                    kOfFileOrShared = uint64_t{1} << 61;
+// A guard page (MADV_GUARD_INSTALL), which has no memory, but kSwapped.
+constexpr uint64_t kGuardPage = uint64_t{1} << 58;
 
 uint64_t heap_bytes() {
 #ifdef __GLIBC__
@@ -53,7 +55,7 @@ uint64_t own_bytes(uintptr_t low, uintptr_t high) {
     if (got < static_cast<ssize_t>(sizeof *entries)) break;
     const size_t count = static_cast<size_t>(got) / sizeof *entries;
     for (size_t i = 0; i < count; ++i)
-      pages += (entries[i] & (kPresent | kSwapped)) && !(entries[i] & kOfFileOrShared);
+      pages += (entries[i] & (kPresent | kSwapped)) && !(entries[i] & (kOfFileOrShared | kGuardPage));
     page += count;
   }
   close(fd);
