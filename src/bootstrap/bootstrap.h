@@ -53,6 +53,11 @@ class Bootstrap {
   /// after the other.
   virtual Status get(const std::string& key, std::string* value, int from = kAnyProcess) = 0;
   static constexpr int kAnyProcess = -1;
+  /// Announces that the next calls are get() of these keys, in this order. A client that can asks
+  /// for all of them at once, so that the launcher and this process need not wake each other for
+  /// each. At most kMostAhead; the launcher may be waiting until its answers are read.
+  virtual void ask_ahead(const std::vector<std::string>&) {}
+  static constexpr size_t kMostAhead = 64;
   virtual size_t max_value() const = 0;
 
   /// Names that the launcher stores: for its own job, or, where it has a name server (mpiexec

@@ -45,6 +45,7 @@ class Pmi1 : public Bootstrap {
   Status enter_fence() override;
   Status fence_is_over(int64_t wait_ns, bool* over) override;
   Status get(const std::string& key, std::string* value, int from) override;
+  void ask_ahead(const std::vector<std::string>& keys) override;
   size_t max_value() const override { return max_value_; }
   bool publish_name(const std::string& service, const std::string& port) override;
   bool unpublish_name(const std::string& service) override;
@@ -58,13 +59,18 @@ class Pmi1 : public Bootstrap {
   Status read_answer(const std::string& request, std::string_view expected, PmiLine* answer);
   Status identify(const char* id);
   Status read_numbers();
+  std::string request_for(const std::string& key) const {
+    return format("cmd=get kvsname=%s key=%s", job_.c_str(), key.c_str());
+  }
 
   LineChannel channel_;
+  size_t ahead_ = 0;  ///< answers to come for the next calls of get()
   bool finalized_ = false;
   size_t max_value_ = 0, max_key_ = 0;
 };
 
 Status Pmi1::ask(const std::string& request, std::string_view expected, PmiLine* answer) {
+  for (; ahead_ > 0; --ahead_) channel_.read_line();  // a call of get() has failed before
   channel_.write(request + "\n");
   return read_answer(request, expected, answer);
 }
@@ -99,22 +105,28 @@ Status Pmi1::identify(const char* id) {
 
 Status Pmi1::read_numbers() {
   PmiLine answer;
-  FGMPI_TRY(ask("cmd=get_maxes", "maxes", &answer));
+  constexpr const char* kRequests[] = {"cmd=get_maxes", "cmd=get_appnum", "cmd=get_universe_size",
+                                       "cmd=get_my_kvsname"};
+  // All are sent at once: the launcher and this process need not wake each other for each.
+  std::string all;
+  for (const char* request : kRequests) all += std::string(request) + "\n";
+  channel_.write(all);
+  FGMPI_TRY(read_answer(kRequests[0], "maxes", &answer));
   const int key_limit = answer.number("keylen_max").value_or(0);
   const int value_limit = answer.number("vallen_max").value_or(0);
   if (key_limit < 8 || value_limit < 64)
     return error(MPI_ERR_OTHER, "the launcher's limits are too small: '%s'", answer.text().c_str());
   max_key_ = static_cast<size_t>(key_limit - 1);  // the limits count a terminating zero
   max_value_ = static_cast<size_t>(std::min(value_limit - 1, kMostValue));
-  FGMPI_TRY(ask("cmd=get_appnum", "appnum", &answer));
+  FGMPI_TRY(read_answer(kRequests[1], "appnum", &answer));
   appnum_ = answer.number("appnum").value_or(0);
   // mpiexec -ranks starts one program of the command line as two programs of the launcher. It then
   // sets this variable to the program's number on the command line.
   if (const char* program = environment::text(environment::kAppNumber))
     appnum_ = static_cast<int>(parse_int(program).value_or(appnum_));
-  FGMPI_TRY(ask("cmd=get_universe_size", "universe_size", &answer));
+  FGMPI_TRY(read_answer(kRequests[2], "universe_size", &answer));
   universe_ = answer.number("size").value_or(-1);
-  FGMPI_TRY(ask("cmd=get_my_kvsname", "my_kvsname", &answer));
+  FGMPI_TRY(read_answer(kRequests[3], "my_kvsname", &answer));
   job_ = answer.find("kvsname").value_or("");
   if (job_.empty())
     return error(MPI_ERR_OTHER, "the launcher gave no name: '%s'", answer.text().c_str());
@@ -191,13 +203,25 @@ Status Pmi1::fence_is_over(int64_t wait_ns, bool* over) {
 
 Status Pmi1::get(const std::string& key, std::string* value, int) {
   PmiLine answer;
-  FGMPI_TRY(
-      ask(format("cmd=get kvsname=%s key=%s", job_.c_str(), key.c_str()), "get_result", &answer));
+  if (ahead_ > 0) {
+    --ahead_;
+    FGMPI_TRY(read_answer(request_for(key), "get_result", &answer));
+  } else {
+    FGMPI_TRY(ask(request_for(key), "get_result", &answer));
+  }
   auto found = answer.find("value");
   if (answer.number("rc") != 0 || !found)
     return error(MPI_ERR_OTHER, "no process has put the key '%s'", key.c_str());
   *value = std::move(*found);
   return {};
+}
+
+void Pmi1::ask_ahead(const std::vector<std::string>& keys) {
+  FGMPI_CHECK(ahead_ == 0 && keys.size() <= kMostAhead);
+  std::string requests;
+  for (const std::string& key : keys) requests += request_for(key) + "\n";
+  channel_.write(requests);
+  ahead_ = keys.size();
 }
 
 Status Pmi1::finalize() {

@@ -66,6 +66,16 @@ Status fence_of_all() {
   return {};
 }
 
+/// Announces to the launcher's client which values will be got next: those of the other processes
+/// from `p` on, as many as may be announced at once. Returns the first process after them.
+uint32_t ask_ahead(size_t t, uint32_t p, uint32_t count) {
+  std::vector<std::string> keys;
+  for (; p < count && keys.size() < bootstrap::Bootstrap::kMostAhead; ++p)
+    if (p != static_cast<uint32_t>(boot().rank())) keys.push_back(key_of(t, p));
+  boot().ask_ahead(keys);
+  return p;
+}
+
 /// One round: opens transport `t`, publishes, collects all processes' addresses for it.
 Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<PeerReach>* peers,
                            std::vector<std::string>* addresses, liveness::WatchRing* ring) {
@@ -81,8 +91,10 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
   FGMPI_TRY(b.put(key_of(t, b.rank()), published));
   FGMPI_TRY(fence_of_all());
   addresses->resize(peers->size());
+  uint32_t asked = 0;
   for (uint32_t p = 0; p < peers->size(); ++p) {
     std::string value = published;
+    if (p == asked) asked = ask_ahead(t, p, static_cast<uint32_t>(peers->size()));
     if (p != static_cast<uint32_t>(b.rank()))
       FGMPI_TRY(b.get(key_of(t, p), &value, static_cast<int>(p)));
     liveness::Card theirs;
