@@ -89,6 +89,9 @@ long wait_on_futex(long word, long operation, long value, long timeout, long wor
 
 // ---- crash.cc ----
 void install_crash_reports();
+/// True for a fault at an address on a packed stack, which has been unpacked by this call: the
+/// handler of the signal returns, and the access is made again (proclet-sched/coroutine/packing.h).
+bool is_of_packed_stack(int signal_number, const siginfo_t* info);
 
 /// True where the address lies in the executable (image 0) or one of its images.
 bool in_program(const void* address);

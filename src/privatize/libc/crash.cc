@@ -32,6 +32,7 @@
 #include "privatize/load/plugins.h"
 #include "privatize/processor/machine_code.h"
 #include "proclet-sched/coroutine/identity.h"
+#include "proclet-sched/coroutine/packing.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -313,10 +314,19 @@ void on_alarm(int) {
 }
 
 void on_crash(int signal_number, siginfo_t* info, void* context) {
+  if (is_of_packed_stack(signal_number, info)) return;
   if (!on_scheduler_thread()) return die_of_signal(signal_number);
   if (g_step == kStackStep) report("fgmpi: the call stack is not complete: looking at it failed\n");
   if (g_step < 0) g_crash = {signal_number, info, static_cast<ucontext_t*>(context)};
   run_steps();
+}
+
+/// The handler where crashes are not reported.
+void on_fault(int signal_number, siginfo_t* info, void*) {
+  if (is_of_packed_stack(signal_number, info)) return;
+  // The fault happens again, or the signal is raised again, and has its usual effect.
+  signal(signal_number, SIG_DFL);
+  if (info->si_code <= 0) raise(signal_number);
 }
 
 bool g_reports = false;  ///< on_crash() is installed for at least one signal
@@ -334,8 +344,30 @@ bool of_fortran_runtime(void* code) {
 
 void set_tool_crashed(void (*crashed)(int, const void*)) { g_tool_crashed = crashed; }
 
+bool is_of_packed_stack(int signal_number, const siginfo_t* info) {
+  return signal_number == SIGSEGV && info->si_code > 0 && sched::unpack_at_fault(info->si_addr);
+}
+
+namespace {
+
+/// Returns whether our handler has been installed: nothing else has been before.
+bool install_handler(int signal_number, void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction now {};
+  if (sigaction(signal_number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) return false;
+  struct sigaction ours {};
+  ours.sa_sigaction = handler;
+  // SA_NODEFER: faults of a report itself reach the handler, too.
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  return sigaction(signal_number, &ours, nullptr) == 0;
+}
+
+}  // namespace
+
 void install_crash_reports() {
-  if (!settings::on(settings::kCrashReport)) return;
+  if (!settings::on(settings::kCrashReport)) {
+    if (install_handler(SIGSEGV, on_fault)) sched::allow_packing();
+    return;
+  }
   void* stack = mmap(nullptr, kHandlerStack, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   stack_t old{};
@@ -345,13 +377,8 @@ void install_crash_reports() {
   mine.ss_size = kHandlerStack;
   if ((old.ss_flags & SS_DISABLE) && sigaltstack(&mine, nullptr) != 0) return;
   for (int s : kSignals) {
-    struct sigaction now {};
-    if (sigaction(s, nullptr, &now) != 0 || now.sa_handler != SIG_DFL) continue;
-    struct sigaction ours {};
-    ours.sa_sigaction = on_crash;
-    // SA_NODEFER: faults of the report itself reach the handler, too.
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigaction(s, &ours, nullptr);
+    if (!install_handler(s, on_crash)) continue;
+    if (s == SIGSEGV) sched::allow_packing();
     g_reports = true;
   }
 }

@@ -16,6 +16,7 @@
 #include "privatize/internal.h"
 #include "privatize/libc/blocked_calls.h"
 #include "privatize/libc/waits.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/threads/descriptor_waits.h"
 
 namespace fgmpi::privatize {
@@ -198,6 +199,7 @@ void act_without_function(RankHandlers* rank, int number, siginfo_t* info, void*
 }
 
 void run_handler(int number, siginfo_t* info, void* context) {
+  if (is_of_packed_stack(number, info)) return;
   RankHandlers* here = *handlers_of(rank_here());
   const RunningHandler outer = g_running;
   if (on_scheduler_thread()) {
@@ -220,6 +222,8 @@ void run_handler(int number, siginfo_t* info, void* context) {
 /// Sets the kernel's action of the signal after the rank's action has become `now`: run_handler()
 /// while any rank has a function. REQUIRES: the caller holds a ChangingHandlers.
 int set_kernel_action(int number, const struct sigaction& now, bool others_have_functions) {
+  // A handler of this library stays, since faults on packed stacks have to reach it.
+  if (number == SIGSEGV && sched::packing_is_allowed() && !is_function(now.sa_sigaction)) return 0;
   if (!is_function(now.sa_sigaction))
     return others_have_functions ? 0 : g_sigaction(number, &now, nullptr);
   struct sigaction ours = now;
@@ -355,4 +359,30 @@ FGMPI_INTERPOSE int siginterrupt(int number, int interrupts) noexcept {
     action.sa_flags |= SA_RESTART;
   g_interrupting[number] = interrupts != 0;
   return set_action(number, &action, nullptr);
+}
+
+namespace {
+
+/// Blocks no SIGSEGV, since a blocked fault on a packed stack would end the process. A program that
+/// blocks it gains nothing: a fault ends it all the same.
+template <class Call>
+int block_signals(int how, const sigset_t* signals, Call call) {
+  if (!signals || how == SIG_UNBLOCK || !fgmpi::sched::packing_is_allowed() ||
+      sigismember(signals, SIGSEGV) != 1)
+    return call(signals);
+  sigset_t others = *signals;
+  sigdelset(&others, SIGSEGV);
+  return call(&others);
+}
+
+}  // namespace
+
+FGMPI_INTERPOSE int sigprocmask(int how, const sigset_t* signals, sigset_t* before) noexcept {
+  static constinit Real<int(int, const sigset_t*, sigset_t*)> real("sigprocmask");
+  return block_signals(how, signals, [&](const sigset_t* s) { return real(how, s, before); });
+}
+
+FGMPI_INTERPOSE int pthread_sigmask(int how, const sigset_t* signals, sigset_t* before) noexcept {
+  static constinit Real<int(int, const sigset_t*, sigset_t*)> real("pthread_sigmask");
+  return block_signals(how, signals, [&](const sigset_t* s) { return real(how, s, before); });
 }

@@ -22,6 +22,7 @@
 #include "privatize/internal.h"
 #include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
+#include "proclet-sched/coroutine/packing.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -82,6 +83,7 @@ int create_for_rank(Function* function, void* argument, int no_memory, Create cr
   sched::Proclet* rank = rank_of_starter();
   pthread_t ignored;
   if (!rank) return create(function, argument, &ignored);
+  sched::keep_unpacked(rank);
   std::unique_ptr<Start<Function>> start(new (std::nothrow) Start<Function>);
   sched::ThreadOfRank* thread = start ? sched::make_thread(rank) : nullptr;
   if (!thread) return no_memory;

@@ -16,6 +16,14 @@
 
 namespace fgmpi::sched::annotate {
 
+inline bool under_valgrind() {
+#ifdef FGMPI_VALGRIND
+  return RUNNING_ON_VALGRIND != 0;
+#else
+  return false;
+#endif
+}
+
 /// Memory that pointers in this mapped memory point to is not a leak.
 inline void holds_pointers(const void* memory, size_t size) {
 #ifdef FGMPI_SANITIZE

@@ -4,11 +4,14 @@
 //   version | proclet bytes | ranks | rank count | first world rank | &current |
 //   offsets in a proclet: context, wait, state, stack_low, stack_size |
 //   image region | image stride | image count | load address of the program |
-//   first of the modules' images
+//   first of the modules' images | words of the packer, one a rank, or 0
 //
 // A suspended proclet's context points to:
 //   x86-64: fpu state, rip, rbp, 128 bytes without meaning; the other registers are in the frames
 //   64-bit Arm: d8 to d15, x19 to x28, x29, x30, pc, a word without meaning
+//
+// Where a rank's context is 0, the lower two bits of the packer's word say why: 0 it has not begun,
+// 1 the lower 48 bits are the context, 2 its stack is packed (packing.h).
 #pragma once
 
 #include <cstdint>
@@ -39,8 +42,9 @@ struct DebugTable {
   uint64_t stack_size_offset = offsetof(Proclet, stack_size);
   uint64_t image_region = 0, image_stride = 0, image_count = 0, program_base = 0;
   DebugImages* images = nullptr;
+  const uint64_t* pack_words = nullptr;
 };
-static_assert(sizeof(DebugTable) == 16 * 8 && sizeof(DebugImages) == 6 * 8,
+static_assert(sizeof(DebugTable) == 17 * 8 && sizeof(DebugImages) == 6 * 8,
               "read by the debugger script");
 
 /// Adds the images to the list that the debugger reads, which stores the pointer. One thread at a

@@ -15,6 +15,7 @@
 #include "base/futex.h"
 #include "base/relax_cpu.h"
 #include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/coroutine/poller.h"
 #include "proclet-sched/coroutine/timers.h"
 
@@ -172,6 +173,7 @@ bool idle() {
         g_scheduler.poller_sleep = pause;
         timeout = timeout < 0 ? pause : std::min(timeout, pause);
       }
+      if (pack_while_idle()) return false;
       sleep_in_kernel(timeout);
       time.slept += now_ns() - now;
       g_scheduler.idle_since = -1;
@@ -212,6 +214,7 @@ bool host_loop() {
     g_scheduler.poll_due = false;
     bool progressed = due && make_progress();
     if (due) wake_sleepers();
+    if (due) read_memory_if_due();
     if (due && Poller::resting() > 0) {
       if (anything_ready()) {
         wake_some_pollers();

@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "proclet-sched/coroutine/call_count.h"
 #include "proclet-sched/coroutine/identity.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/coroutine/poller.h"
 
 namespace fgmpi::sched {
@@ -55,6 +56,7 @@ constexpr int64_t kLongestPause = 50'000;
 
 [[gnu::noinline, gnu::cold]] void do_extras(Proclet* from, Proclet* to) {
   if (from && !stack_intact(from)) stack_overflowed(from);
+  if (to && !to->context) make_context(to);  // the switch hook uses its image
   const bool due =
       g_scheduler.hook_at == HookAt::kEachSwitch || g_hot.watched[0] != g_hot.watched[1];
   if (g_scheduler.switch_hook && due) g_scheduler.switch_hook(from, to);
@@ -73,7 +75,9 @@ void update_extras() {
 }
 
 [[gnu::noinline, gnu::cold]] void make_context(Proclet* p) {
+  if (restore_context(p)) return;
   p->context = processor::new_context<proclet_main>(stack_top(p), p->stack_size - kColouring);
+  record_first_run(p);
 }
 
 void begin_period() {

@@ -19,6 +19,9 @@ constexpr size_t kColouring = StackRegion::kColours * StackRegion::kColourBytes;
 
 /// Computes anew whether switches have to call do_extras().
 void update_extras();
+/// Makes the context of a proclet that has none. Called when it first runs, since that touches the
+/// stack, and when it runs after its stack has been packed (packing.h).
+[[gnu::cold]] void make_context(Proclet* p);
 /// Makes the calls for which proclets have come to the host stack, and frees the stack of a proclet
 /// that has finished. Returns when a proclet has come for another reason.
 void serve_host_calls();

@@ -9,6 +9,7 @@
 
 #include "base/page.h"
 #include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/coroutine/timers.h"
 #include "proclet-sched/threads/completions.h"
 
@@ -67,6 +68,7 @@ void leave(void* data) {
   auto* end = new (std::nothrow) Proclet(*rank);
   if (stacks == MAP_FAILED || !end) end_process(1);
   char* low = static_cast<char*>(stacks);
+  keep_unpacked(rank);  // requests that the rank had started are on its old stack
   g_scheduler.ends.push_back({rank, end});
   end->next = nullptr;
   end->argument = request;

@@ -15,6 +15,7 @@
 #include "proclet-sched/coroutine/identity.h"
 #include "proclet-sched/coroutine/jump.h"
 #include "proclet-sched/coroutine/limits.h"
+#include "proclet-sched/coroutine/packing.h"
 
 fgmpi::sched::DebugTable fgmpi_debug_table;
 
@@ -43,7 +44,10 @@ uint64_t page_tables(size_t stack_size) {
 /// accounting of memory).
 Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   const size_t wanted = g_scheduler.options.stack_size;
-  size_t size = wanted ? wanted : default_stack_size(count, address_space_left(), memory_left());
+  // Page tables of few stacks need no twentieth of any memory: the files need not be read.
+  constexpr uint32_t kFewStacks = 256;
+  const int64_t memory = wanted || count <= kFewStacks ? -1 : memory_left();
+  size_t size = wanted ? wanted : default_stack_size(count, address_space_left(), memory);
   Status reserved = stacks->reserve(count, size, what);
   while (!reserved.ok() && !wanted && size > kLeastStack) {
     size = std::max(size / 2, kLeastStack);
@@ -82,10 +86,14 @@ Proclet* make_rank(uint32_t index, StackRegion& stacks, uint32_t slot) {
 }
 
 /// Checks that memory suffices for the minimum of a rank: two touched pages of stack and
-/// its descriptor.
+/// its descriptor, or what is left of them where stacks are packed.
 Status check_room(uint32_t count) {
-  const auto least = static_cast<int64_t>(2 * page_bytes() + 1024);
-  int64_t memory = memory_left();
+  const int64_t least =
+      packing_is_possible() ? kPackedRankBytes : static_cast<int64_t>(2 * page_bytes() + 1024);
+  // So much there is wherever a process has started. Reading how much takes a tenth of a
+  // millisecond.
+  constexpr int64_t kSurelyThere = int64_t{4} << 20;
+  int64_t memory = count * least <= kSurelyThere ? -1 : memory_left();
   if (memory >= 0 && count * least > memory)
     return error(
         MPI_ERR_NO_MEM,
@@ -214,6 +222,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   if (!g_scheduler.options_given) {
     g_scheduler.options = configured_options();
   }
+  end_packing();
   release_descriptors();
   g_scheduler.count = g_scheduler.created = g_scheduler.room = 0;
   g_scheduler.added.clear();
@@ -243,6 +252,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
     append(p);
   }
   update_extras();
+  begin_packing(count);
   return Status();
 }
 

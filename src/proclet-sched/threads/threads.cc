@@ -20,6 +20,7 @@
 #include "base/raw_call.h"
 #include "base/relax_cpu.h"
 #include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/immortal.h"
 #include "proclet-sched/threads/engine_lock.h"
 #include "proclet-sched/threads/threads_internal.h"
@@ -501,9 +502,10 @@ void enable_threads(bool any_thread) {
   if (detail::g_threads_enabled) return;
   FGMPI_CHECK(t_scheduler);
   g_engine_lock.prepare(t_user);
+  unpack_all();
   for (uint32_t i = 0; i < g_scheduler.count; ++i) {
     Proclet* p = rank_proclet(i);
-    set_began_before(p, p != g_hot.current && p->context);
+    set_began_before(p, p != g_hot.current && has_begun(p));
   }
   detail::g_threads_enabled = true;  // pairs with the fence of prepare()
   const bool in_callback = g_hot.current && g_hot.current->callbacks > 0;
