@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "file/ranges.h"
 #include "file/request.h"
+#include "proclet-sched/coroutine/packing.h"
 
 namespace fgmpi::file {
 namespace {
@@ -313,6 +314,7 @@ Status start(File* file, FileOperation* what, pt2pt::Request** request) {
   int64_t etypes;
   FGMPI_TRY(prepare(file, *what, &buffer, &etypes));
   FGMPI_TRY(sched::ensure_helper());
+  sched::keep_unpacked(what->address, 0);
   auto mine = std::make_unique<AccessRequest>(file, what->call);
   mine->write = what->kind & kWrite;
   mine->shared_pointer = what->kind & kSharedPointer;

@@ -18,6 +18,7 @@
 #include "file/processes.h"
 #include "file/ranges.h"
 #include "file/request.h"
+#include "proclet-sched/coroutine/packing.h"
 
 namespace fgmpi::file {
 namespace {
@@ -602,6 +603,7 @@ void arrive(File* file, FileOperation* what, FileArrival* member) {
   member->what = std::move(*what);
   member->view = file->view;
   FileOperation& w = member->what;
+  sched::keep_unpacked(w.address, 0);
   w.bad = prepare(file, w, &member->buffer, &member->etypes);
   if (w.bad.ok()) w.bad = member->walk.prepare(member->view, member->buffer, w.kind & kWrite);
   member->owner = sched::rank_proclet(comm::rank_state()->local);

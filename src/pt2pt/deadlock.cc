@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/process_groups.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
@@ -72,6 +73,7 @@ bool part_of_deadlock() {
 
 DeadlockedRank describe(sched::Proclet* p, uint32_t index) {
   DeadlockedRank w;
+  sched::unpack_stack(p);
   w.rank = name_in_report(g_engine.me(), index);
   w.call = p->wait->call;
   w.thread = p->kind == sched::ProcletKind::kForeign;

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/copy.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
 
@@ -45,8 +46,10 @@ transport::ReadResult Pulls::read(const Pull& pull, uint64_t addr, uint64_t name
   transport::MemoryReader* reader = g_engine.transports.reader(pull.process);
   if (!reader || !addr) return transport::ReadResult::kUnsupported;
   const uint64_t peer = g_av.address(pull.process);
-  if (pull.op->data)
+  if (pull.op->data) {
+    sched::keep_unpacked(pull.op->data, pull.length);
     return reader->read(pull.process, peer, addr, pull.op->data, pull.length, name);
+  }
   if (!reader->reads_at_once()) return transport::ReadResult::kUnsupported;
   // Equal pieces, since a transport may refuse to read few bytes.
   const uint64_t pieces = (pull.length + kReadPiece - 1) / kReadPiece;

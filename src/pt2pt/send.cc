@@ -27,6 +27,7 @@
 #include <algorithm>
 
 #include "datatype/copy.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -136,6 +137,7 @@ void expose(SendOp* op) {
   const uint32_t process = op->to.process;
   op->frame.header.addr = reinterpret_cast<uintptr_t>(op->data);
   if (!op->data) return;
+  sched::keep_unpacked(op->data, op->size);
   if (transport::MemoryReader* reader = g_engine.transports.reader(process))
     reader->expose(process, g_av.address(process), op->size);
 }

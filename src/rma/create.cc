@@ -13,6 +13,7 @@
 #include "comm/create.h"
 #include "comm/errhandler.h"
 #include "comm/hierarchy.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "pt2pt/engine.h"
 #include "rma/internal.h"
 #include "rma/message.h"
@@ -164,8 +165,11 @@ class Maker {
                        count_words(count, "member").c_str(), g_av.me());
       }
     } else {
-      for (const WinArrival* a : members_)
+      for (const WinArrival* a : members_) {
+        if (a->what->base)
+          sched::keep_unpacked(a->what->base, static_cast<uint64_t>(a->what->bytes));
         bases.push_back(reinterpret_cast<int64_t>(a->what->base));
+      }
     }
     part->memory = std::make_unique<MemoryObject>();
     FGMPI_TRY(part->memory->make(bytes, has_other(true), true));

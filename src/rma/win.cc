@@ -9,6 +9,7 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "comm/broken.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "rma/internal.h"
 #include "rma/message.h"
 #include "rma/provider.h"
@@ -226,6 +227,7 @@ Status attach(Win* win, void* base, int64_t bytes) {
         count_words(mine.bytes, "byte").c_str(), static_cast<unsigned long long>(mine.base),
         count_words(other->bytes, "byte").c_str(), static_cast<unsigned long long>(other->base),
         name_of(win).c_str());
+  sched::keep_unpacked(base, mine.bytes);
   regions.insert(at, mine);
   return {};
 }

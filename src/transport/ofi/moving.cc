@@ -10,6 +10,7 @@
 #include "base/count_words.h"
 #include "base/environment.h"
 #include "base/strings.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/sched.h"
 #include "transport/ofi/ofi.h"
 #include "transport/random.h"
@@ -140,6 +141,8 @@ void Ofi::begin_moving(uint32_t index, const Access& what, bool accesses) {
   moving->accesses = accesses;
   moving->what = what;
   if (peers_[index].failed) moving->failure = "the process is gone";
+  for (const void* memory : {what.source, what.compare, static_cast<const void*>(what.result)})
+    if (memory) sched::keep_unpacked(memory, what.length);
   sched::call_on_host([&] { issue(moving.get()); });
   movings_.push_back(std::move(moving));
 }

@@ -20,6 +20,7 @@
 #include "base/settings.h"
 #include "base/stand_still.h"
 #include "base/strings.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/sched.h"
 #include "transport/ofi/address.h"
 #include "transport/random.h"
@@ -237,6 +238,7 @@ void Ofi::release(SendBuffer* buffer) {
 
 /// Sends the buffer's bytes and then the lent payload, as one message; returns libfabric's result.
 ssize_t Ofi::send_lent(SendBuffer* buffer) {
+  if (buffer->lent) sched::keep_unpacked(buffer->lent, buffer->lent_length);
   iovec pieces[2] = {{buffer->bytes, buffer->length},
                      {const_cast<void*>(buffer->lent), buffer->lent_length}};
   fi_msg message{};
