@@ -23,6 +23,7 @@
 #include "privatize/load/plugins.h"
 #include "proclet-sched/coroutine/annotate.h"
 #include "proclet-sched/coroutine/limits.h"
+#include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
@@ -142,13 +143,21 @@ int64_t Images::room_for_mappings() const {
   return std::max<int64_t>(sched::max_map_count() - taken - sched::kSpareMappings, 0);
 }
 
+bool Images::is_packed(ImageLayout layout) const {
+  constexpr size_t kLargest = 256 << 10;  // comparing larger ones would take too long
+  return layout == ImageLayout::kCopied && stride_ <= kLargest;
+}
+
 uint32_t Images::ranks_that_fit(ImageLayout layout) const {
   const ImageCost cost = cost_of_image(layout);
   int64_t fit = std::numeric_limits<int32_t>::max();
   if (cost.mappings > 0) fit = room_for_mappings() / static_cast<int64_t>(cost.mappings) + 1;
   const int64_t memory = sched::memory_left();
-  if (memory >= 0)
-    fit = std::min(fit, memory / static_cast<int64_t>(cost.written + written_by_rank()));
+  int64_t each = static_cast<int64_t>(cost.written + written_by_rank());
+  // What ranks have written since their images were made is not known. In a small program that is a
+  // few hundred bytes.
+  if (is_packed(layout) && sched::packing_is_possible()) each = 2 * sched::kPackedRankBytes;
+  if (memory >= 0) fit = std::min(fit, memory / each);
   return static_cast<uint32_t>(std::max<int64_t>(fit, 1));
 }
 
@@ -302,6 +311,19 @@ Status Images::make(uint32_t k) {
     FGMPI_TRY(plans_[m].write_jumps(at));
   }
   return Status();
+}
+
+void Images::write_moving_words(char* to, uint32_t k) const {
+  const uintptr_t shift = (k - 1) * stride_;
+  for (size_t m = 0; m < modules_.size(); ++m)
+    plans_[m].fill_moving(reinterpret_cast<uintptr_t>(to) + offsets_[m],
+                          [&](const RelocatedWord& w) { return w.value + shift; });
+}
+
+void Images::write_copied(uint32_t k) const {
+  auto* const image = reinterpret_cast<char*>(region_ + (k - 1) * stride_);
+  (void)whole_.make(reinterpret_cast<uintptr_t>(image));  // copied images are made without errors
+  write_moving_words(image, k);
 }
 
 uintptr_t address_in_first_image(uintptr_t address) {

@@ -48,11 +48,21 @@ class Images {
   /// ok.
   Status prepare(uint32_t count, ImageLayout wanted = ImageLayout::kAuto);
   ImageLayout layout() const { return layout_; }
+  /// True where images of that layout are packed with the stacks of their ranks (packed_images.h).
+  bool is_packed(ImageLayout layout) const;
   /// Records the present bytes of the program's copies of libraries' objects (stdout, std::cout):
   /// images start with these. Called once, before ranks run.
   void record_copied_objects();
   /// Maps and relocates image k. REQUIRES: prepare() succeeded, 0 < k < count, once per k.
   Status make(uint32_t k);
+
+  /// Writes the words of image k that differ from one image to the other into memory that holds,
+  /// or will hold, a fresh copied image; REQUIRES: the first image has been made.
+  void write_moving_words(char* to, uint32_t k) const;
+  /// Writes all bytes but zeros of a fresh copied image, but for the moving words.
+  void write_fixed_bytes(char* to) const { whole_.write_parts(to); }
+  /// Makes copied image k again, in pages that hold zeros.
+  void write_copied(uint32_t k) const;
 
   uint32_t count() const { return count_; }
   /// What an image of one module, or of all modules, costs. REQUIRES: prepare() was called.

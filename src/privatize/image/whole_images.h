@@ -50,10 +50,10 @@ class WholeImages {
   /// Makes an image, except its moving words. REQUIRES, for copied images: memory at `at` that may
   /// be written.
   Status make(uintptr_t at) const;
-
- private:
+  /// Writes the parts of a copied image.
   void write_parts(char* to) const;
 
+ private:
   std::vector<ModuleBytes> parts_;  ///< for kCopied
   size_t size_ = 0;
   int file_ = -1;  ///< for kJoined

@@ -20,6 +20,7 @@
 #include "base/standard_files.h"
 #include "base/strings.h"
 #include "privatize/image/images.h"
+#include "privatize/image/packed_images.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/output.h"
@@ -354,6 +355,7 @@ static void prepare_program() {
   }
   set_first_world_rank(presumed_first_world_rank(g_program.ranks));
   install_crash_reports();
+  if (g_mode == ImageMode::kImages) install_image_packing();
 }
 
 }  // namespace fgmpi::privatize
