@@ -20,7 +20,7 @@ import gdb.unwinder
 
 FIELDS = (
     "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
-    "stack_size image_region image_stride image_count program_base images"
+    "stack_size image_region image_stride image_count program_base images pack_words"
 ).split()
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
 PT_LOAD, PF_W = 1, 2  # ELF: a segment with memory; it is writable
@@ -63,7 +63,7 @@ def table():
         address = int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
-    values = dict(zip(FIELDS, struct.unpack("<16Q", read(address, 16 * 8))))
+    values = dict(zip(FIELDS, struct.unpack("<17Q", read(address, 17 * 8))))
     if values["version"] != 5:
         raise gdb.GdbError("this script reads version 5 of the library's table, not %d" % values["version"])
     return values
@@ -73,10 +73,17 @@ def proclet(t, index):
     """Returns the data of rank number `index` of this process."""
     at = t["ranks"] + index * t["proclet_bytes"]
     state = read(at + t["state"], 1)[0]
+    context, packed = word(at + t["context"]), False
+    if not context and t["pack_words"]:
+        # The packer moves contexts of ranks that wait for long aside, and packs their stacks (sched's packing.h).
+        moved = word(t["pack_words"] + index * 8)
+        packed = moved & 3 == 2
+        context = moved & 0xFFFFFFFFFFFC if moved & 3 == 1 else 0
     return {
         "index": index,
         "rank": t["first_world_rank"] + index,
-        "context": word(at + t["context"]),
+        "context": context,
+        "packed": packed,
         "wait": word(at + t["wait"]),
         "state": STATES[state] if state < len(STATES) else "?",
         "running": word(t["current"]) == at,
@@ -167,6 +174,10 @@ def backtrace(t, p):
     if p["running"]:
         gdb.execute("backtrace")
         return
+    if p["packed"]:
+        raise gdb.GdbError(
+            "rank %d waits in %s, and its stack is packed: FGMPI_PACK_STACKS=off keeps stacks" % (p["rank"], waits_in(p))
+        )
     if not p["context"]:
         raise gdb.GdbError("rank %d has not started" % p["rank"])
     frame = gdb.newest_frame()
