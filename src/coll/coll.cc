@@ -165,10 +165,17 @@ void CollRequest::describe(std::string* out) const {
   if (args.meeting) comm::describe(comm(), args.meeting, out);
 }
 
-Status barrier(Comm* comm, const char* call) {
-  if (__builtin_expect(!comm->shared->inter, 1)) return short_barrier(comm, call);
+namespace {
+/// Out of line, so that the usual barrier uses little stack (short.cc).
+[[gnu::noinline]] Status barrier_of_intercomm(Comm* comm, const char* call) {
   Args args;
   return run(comm, &args, CollectiveKind::kBarrier, call);
+}
+}  // namespace
+
+Status barrier(Comm* comm, const char* call) {
+  if (__builtin_expect(!comm->shared->inter, 1)) return short_barrier(comm, call);
+  return barrier_of_intercomm(comm, call);
 }
 
 Status allreduce_int64(Comm* comm, int64_t* values, int count, MPI_Op op, const char* call) {

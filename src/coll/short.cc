@@ -148,6 +148,17 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
   return {};
 }
 
+/// What the last member to arrive does in a barrier. Out of line, so that the members that wait use
+/// little of their stacks: much of a barrier of many is the memory that it touches for each.
+[[gnu::noinline]] Status end_barrier(Comm* comm, Meeting* m) {
+  if (__builtin_expect(m->status.ok(), 1))
+    m->status =
+        among_processes(comm->shared, m, 0, [](const Team& team) { return team_barrier(team); });
+  conclude(comm->shared, m, m->status);
+  comm::release(m);
+  return comm::leave(m);
+}
+
 }  // namespace
 
 Status short_barrier(Comm* comm, const char* call) {
@@ -156,12 +167,7 @@ Status short_barrier(Comm* comm, const char* call) {
     comm::wait(comm, m, call);
     return comm::leave(m);
   }
-  if (__builtin_expect(m->status.ok(), 1))
-    m->status =
-        among_processes(comm->shared, m, 0, [](const Team& team) { return team_barrier(team); });
-  conclude(comm->shared, m, m->status);
-  comm::release(m);
-  return comm::leave(m);
+  return end_barrier(comm, m);
 }
 
 /// Broadcasts the meeting's scratch between processes. Run by the last member to arrive.

@@ -14,12 +14,12 @@ namespace fgmpi::sched {
   // Memory answers within the time of some switches. The descriptors on the way have been
   // prefetched by the calls before.
   constexpr int kAhead = 3;
-  constexpr size_t kLine = 64, kLinesOfStack = 12;
+  constexpr size_t kLine = 64, kLinesOfStack = 8;
   const Proclet* p = detail::g_hot.head;
   for (int i = 0; i < kAhead && p; ++i) p = p->next;
   if (!p) return;
   const auto* stack = static_cast<const char*>(p->context);
-#pragma GCC unroll 12
+#pragma GCC unroll 8
   for (size_t line = 0; line < kLinesOfStack; ++line) __builtin_prefetch(stack + line * kLine, 1);
   __builtin_prefetch(p->rank_state, 1);
   const auto* next = reinterpret_cast<const char*>(p->next);
