@@ -55,7 +55,8 @@ uint64_t own_bytes(uintptr_t low, uintptr_t high) {
     if (got < static_cast<ssize_t>(sizeof *entries)) break;
     const size_t count = static_cast<size_t>(got) / sizeof *entries;
     for (size_t i = 0; i < count; ++i)
-      pages += (entries[i] & (kPresent | kSwapped)) && !(entries[i] & (kOfFileOrShared | kGuardPage));
+      pages +=
+          (entries[i] & (kPresent | kSwapped)) && !(entries[i] & (kOfFileOrShared | kGuardPage));
     page += count;
   }
   close(fd);

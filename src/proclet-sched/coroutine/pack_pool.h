@@ -35,8 +35,8 @@ class PackPool {
   /// Returns a block of so many bytes; nullptr where the mapping has no room. REQUIRES: bytes <=
   /// kMost.
   void* take(size_t bytes) {
-    Free*& first = free_[class_of(bytes)];
-    if (Free* block = first) {
+    FreeBlock*& first = free_[class_of(bytes)];
+    if (FreeBlock* block = first) {
       first = block->next;
       return block;
     }
@@ -47,7 +47,7 @@ class PackPool {
     return block;
   }
   void give_back(void* block, size_t bytes) {
-    auto* free = static_cast<Free*>(block);
+    auto* free = static_cast<FreeBlock*>(block);
     free->next = free_[class_of(bytes)];
     free_[class_of(bytes)] = free;
   }
@@ -55,18 +55,18 @@ class PackPool {
   void clear() {
     if (unused_ > low_) madvise(low_, static_cast<size_t>(unused_ - low_), MADV_DONTNEED);
     unused_ = low_;
-    for (Free*& first : free_) first = nullptr;
+    for (FreeBlock*& first : free_) first = nullptr;
   }
 
  private:
-  struct Free {
-    Free* next;
+  struct FreeBlock {
+    FreeBlock* next;
   };
   static constexpr size_t class_of(size_t bytes) { return (bytes + kStep - 1) / kStep; }
 
   char *low_ = nullptr, *end_ = nullptr;
   char* unused_ = nullptr;  ///< where no block has been cut yet
-  Free* free_[kMost / kStep + 1] = {};
+  FreeBlock* free_[kMost / kStep + 1] = {};
 };
 
 }  // namespace fgmpi::sched

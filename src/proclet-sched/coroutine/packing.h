@@ -67,7 +67,7 @@ void unpack_stack(const Proclet* rank);
 /// has to be recorded: a stack that holds them is not packed before the function that owns them has
 /// returned.
 void keep_unpacked(const void* memory, uint64_t bytes);
-/// The same for the stack of a rank.
+/// Announces it for all of the stack and the image of a rank.
 void keep_unpacked(const Proclet* rank);
 
 /// Unpacks all. Called when other threads may call MPI: these may have blocked all signals.
