@@ -84,7 +84,7 @@ void write_part(const WindowPart& part, std::vector<uint8_t>* out) {
 /// number for itself.
 void read_part(FieldReader* in, uint32_t process, WindowPart* part) {
   part->process = process;
-  part->object = in->get<ObjectName>();
+  part->object = in->get<MemoryObjectName>();
   part->control_bytes = in->get<uint64_t>();
   part->object_base = in->get<uint64_t>();
   part->host = in->get<uint64_t>();
@@ -266,7 +266,7 @@ class Maker {
       const int error_class = in.get<int>();
       return error(error_class, "%s", std::string(in.get_text()).c_str());
     }
-    const auto common = in.get<ObjectName>();
+    const auto common = in.get<MemoryObjectName>();
     const auto count = in.get<uint32_t>();
     const comm::Series& processes = comm::hierarchy(comm_).processes;
     std::vector<WindowPart> all;

@@ -44,9 +44,12 @@
 #include "rma/check.h"
 #include "rma/control.h"
 #include "rma/member_numbers.h"
-#include "rma/memory.h"
+#include "transport/memory_object.h"
 
 namespace fgmpi::rma {
+
+using transport::MemoryObject;
+using transport::MemoryObjectName;
 
 enum class AccessWay : uint8_t { kHere, kMapped, kAttached, kProvider, kMessages };
 inline constexpr int kWays = 5;
@@ -66,9 +69,9 @@ struct WindowPart {
   MemberNumbers ranks;  ///< the members' ranks in the window
   MemberNumbers
       bases;  ///< addresses there; of MPI_Win_allocate_shared: offsets in the common object
-  MemberNumbers sizes;  ///< bytes
-  MemberNumbers units;  ///< displacement units
-  ObjectName object;    ///< control area, and behind it the memory of MPI_Win_allocate
+  MemberNumbers sizes;      ///< bytes
+  MemberNumbers units;      ///< displacement units
+  MemoryObjectName object;  ///< control area, and behind it the memory of MPI_Win_allocate
   uint64_t control_bytes = 0;
   uint64_t object_base = 0;  ///< address of the object in the owner's process
   uint64_t host = 0;         ///< equal for processes that can share memory

@@ -1,6 +1,7 @@
-// Memory objects: the memory of a window that processes of a host share. Each is a memfd, which
-// peers open through /proc as they open the segments of messages. It has no name in /dev/shm and
-// disappears however its processes end. Pages that are never touched cost nothing.
+// Memory objects: memory that processes of a host share (windows of src/rma, boards of src/coll).
+// Each is a memfd, which peers open through /proc as they open the segments of messages. It has no
+// name in /dev/shm and disappears however its processes end. Pages that are never touched cost
+// nothing.
 //
 // Thread rule: one thread. Makes system calls; nothing here switches.
 #pragma once
@@ -10,11 +11,11 @@
 
 #include "base/status.h"
 
-namespace fgmpi::rma {
+namespace fgmpi::transport {
 
 /// The name by which a peer finds an object. The peer checks that the file that it opens is the one
 /// that these numbers name.
-struct ObjectName {
+struct MemoryObjectName {
   int32_t pid = 0;
   int32_t fd = -1;  ///< in the owner's table; -1: private to the owner
   uint64_t device = 0, inode = 0;
@@ -32,15 +33,18 @@ class MemoryObject {
   /// Errors: MPI_ERR_NO_MEM.
   Status make(size_t bytes, bool shared, bool or_private);
   /// Maps another process's object. Errors: MPI_ERR_OTHER.
-  Status open(const ObjectName& name);
+  Status open(const MemoryObjectName& name);
+
+  /// Closes the descriptor: no process can open the object any more. Mappings stay.
+  void close_name();
 
   char* base() const { return base_; }
-  const ObjectName& name() const { return name_; }
+  const MemoryObjectName& name() const { return name_; }
 
  private:
   char* base_ = nullptr;
-  ObjectName name_;
+  MemoryObjectName name_;
   int fd_ = -1;
 };
 
-}  // namespace fgmpi::rma
+}  // namespace fgmpi::transport

@@ -1,6 +1,6 @@
 // Memory objects behind memfd: made here, opened from peers.
 
-#include "rma/memory.h"
+#include "transport/memory_object.h"
 
 #include <fcntl.h>
 #include <mpi.h>
@@ -12,14 +12,14 @@
 #include "base/descriptor.h"
 #include "base/strings.h"
 
-namespace fgmpi::rma {
+namespace fgmpi::transport {
 namespace {
 
 /// A descriptor of a new object, or -1. A file beyond the limit on files would be a deadly signal.
-int make_file(size_t bytes) {
+int make_object_file(size_t bytes) {
   rlimit limit{};
   if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < bytes) return -1;
-  int fd = memfd_create("fgmpi-window", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  int fd = memfd_create("fgmpi-object", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
   fd = move_descriptor_up(fd);
   if (fchmod(fd, 0600) || ftruncate(fd, static_cast<off_t>(bytes)) ||
@@ -34,11 +34,16 @@ int make_file(size_t bytes) {
 
 MemoryObject::~MemoryObject() {
   if (base_) munmap(base_, name_.bytes);
+  close_name();
+}
+
+void MemoryObject::close_name() {
   if (fd_ >= 0) close(fd_);
+  fd_ = -1;
 }
 
 Status MemoryObject::make(size_t bytes, bool shared, bool or_private) {
-  fd_ = shared ? make_file(bytes) : -1;
+  fd_ = shared ? make_object_file(bytes) : -1;
   if (shared && fd_ < 0 && !or_private)
     return error(MPI_ERR_NO_MEM, "a shared object of %zu bytes cannot be made (ulimit -f, -n): %m",
                  bytes);
@@ -59,7 +64,7 @@ Status MemoryObject::make(size_t bytes, bool shared, bool or_private) {
   return {};
 }
 
-Status MemoryObject::open(const ObjectName& name) {
+Status MemoryObject::open(const MemoryObjectName& name) {
   const int fd = ::open(format("/proc/%d/fd/%d", name.pid, name.fd).c_str(), O_RDWR | O_CLOEXEC);
   struct stat info;
   const bool right = fd >= 0 && !fstat(fd, &info) && info.st_dev == name.device &&
@@ -69,11 +74,11 @@ Status MemoryObject::open(const ObjectName& name) {
     memory = mmap(nullptr, name.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (fd >= 0) close(fd);
   if (memory == MAP_FAILED)
-    return error(MPI_ERR_OTHER, "the window memory of process id %d cannot be mapped: %m",
+    return error(MPI_ERR_OTHER, "the shared memory object of process id %d cannot be mapped: %m",
                  name.pid);
   base_ = static_cast<char*>(memory);
   name_ = name;
   return {};
 }
 
-}  // namespace fgmpi::rma
+}  // namespace fgmpi::transport
