@@ -108,6 +108,9 @@ class FrameCarrier : public WaitSource {
   /// What accesses memory that peers have granted; nullptr: nothing does. Fixed once the carrier is
   /// open.
   virtual GrantedMemory* granted_memory() { return nullptr; }
+  /// What waits for words in memory that this process shares with peers; nullptr: nothing does.
+  /// Fixed once the carrier is open.
+  virtual SharedWaits* shared_waits() { return nullptr; }
 };
 
 }  // namespace fgmpi::transport

@@ -13,7 +13,60 @@
 
 #include <cstdint>
 
+#include "base/list.h"
+
 namespace fgmpi::transport {
+
+/// A wait for words in memory that processes of this host share. Whoever stores there wakes this
+/// process (SharedWaits::wake()). The object is in a list of its source while it waits.
+class SharedWait {
+ public:
+  virtual ~SharedWait() = default;
+  /// Has what is waited for come? Called by poll() and before a sleep.
+  virtual bool is_over() const = 0;
+  /// Called once by poll(), after is_over() was true: the wait has left the list. It may call
+  /// sched::ready, and must not switch.
+  virtual void end() = 0;
+  SharedWait *next = nullptr, *prev = nullptr;  ///< base/list.h
+};
+
+/// What a carrier of frames through shared memory has for such waits.
+class SharedWaits {
+ public:
+  virtual ~SharedWaits() = default;
+  /// Waits until wait->is_over(); its end() is called then.
+  void add(SharedWait* wait) { waits_.push_back(wait); }
+  /// Called after a store that the peer may wait for: wakes it if it sleeps, or is about to. `peer`:
+  /// the 63 bits of its address-vector element.
+  virtual void wake(uint64_t peer) = 0;
+  /// Called after such a store: would wake() wake it?
+  virtual bool sleeps(uint64_t peer) = 0;
+
+ protected:
+  /// True when a wait is over; for arm().
+  bool any_is_over() const {
+    for (const SharedWait* wait = waits_.front(); wait; wait = wait->next)
+      if (wait->is_over()) return true;
+    return false;
+  }
+  /// Ends the waits that are over; true when there was one. For poll(), which calls it after the
+  /// frames have been delivered: a question of the deadlock detection (pt2pt/termination.h) is then
+  /// answered with all stores in mind that were made before it was sent.
+  bool end_waits() {
+    bool any = false;
+    for (SharedWait* wait = waits_.front(); wait;) {
+      SharedWait* const next = wait->next;
+      if (wait->is_over()) {
+        waits_.remove(wait);
+        wait->end();
+        any = true;
+      }
+      wait = next;
+    }
+    return any;
+  }
+  List<SharedWait> waits_;
+};
 
 /// A way to sleep without a descriptor: on a futex, or for a fixed while. Used only where the
 /// process has no other source.

@@ -100,12 +100,21 @@ Status Shm::add_peer(uint32_t process, const std::string& address, uint64_t* loc
   return {};
 }
 
+/// Maps the control part of the peer's segment, where its doorbell is. *fd: the segment.
+Status Shm::map_doorbell(ShmPeer* peer, int* fd) {
+  SegmentHeader* header = nullptr;
+  FGMPI_TRY(open_peer(peer->name, fd, &header, &peer->geometry));
+  if (peer->header) unmap_control(peer->header);
+  peer->header = header;
+  peer->light = registered_ && header->asymmetric;
+  return {};
+}
+
 /// Maps the peer's segment and claims a ring in it.
 Status Shm::connect(ShmPeer* peer) {
   int fd = -1;
-  Geometry geometry;
-  FGMPI_TRY(open_peer(peer->name, &fd, &peer->header, &geometry));
-  peer->geometry = geometry;
+  FGMPI_TRY(map_doorbell(peer, &fd));
+  const Geometry geometry = peer->geometry;
   Status status;
   uint32_t slot = peer->header->claimed.load();
   while (slot < kSlots && !peer->header->claimed.compare_exchange_weak(slot, slot + 1)) {
@@ -127,7 +136,6 @@ Status Shm::connect(ShmPeer* peer) {
   }
   peer->slot = &slot_controls(peer->header)[slot];
   peer->writer = RingWriter(peer->ring, &peer->slot->credits, geometry, rule_);
-  peer->light = registered_ && peer->header->asymmetric;
   return {};
 }
 
@@ -168,7 +176,7 @@ void Shm::send_reserved(uint32_t, uint64_t handle, const Header& header, size_t 
 bool Shm::slow_send(ShmPeer* peer, const Header& header, const void* payload, size_t length) {
   if (peer->gone) return true;
   if (!peer->announced) {
-    Status status = peer->header ? Status() : connect(peer);
+    Status status = peer->slot ? Status() : connect(peer);
     if (!status.ok()) {
       peer->gone = true;
       failures_.emplace_back(peer->process, status.what());
@@ -189,6 +197,29 @@ bool Shm::slow_send(ShmPeer* peer, const Header& header, const void* payload, si
   if (peer->writer.refresh())
     return try_send(peer->process, reinterpret_cast<uint64_t>(peer), header, payload, length);
   return false;
+}
+
+/// False where the peer cannot be woken: it has ended, or its loss is reported by the next poll().
+bool Shm::has_doorbell(ShmPeer* peer) {
+  if (__builtin_expect(peer->header != nullptr, 1)) return !peer->gone;
+  if (peer->gone) return false;
+  int fd = -1;
+  const Status status = map_doorbell(peer, &fd);
+  if (fd >= 0) ::close(fd);
+  if (!status.ok()) failures_.emplace_back(peer->process, status.what());
+  return status.ok();
+}
+
+void Shm::wake(uint64_t handle) {
+  auto* peer = reinterpret_cast<ShmPeer*>(handle);
+  if (has_doorbell(peer)) ring_if_armed(peer->header, peer->light, peer->name.pid, &peer->pipe);
+}
+
+bool Shm::sleeps(uint64_t handle) {
+  auto* peer = reinterpret_cast<ShmPeer*>(handle);
+  if (!has_doorbell(peer)) return false;
+  light_fence(peer->light);
+  return peer->header->armed.load(std::memory_order_relaxed) != kAwake;
 }
 
 void Shm::expose(uint32_t, uint64_t handle, size_t length) {
@@ -217,6 +248,7 @@ bool Shm::poll() {
     if (source.reader.ready()) any |= drain(&source);
   if (__builtin_expect(!starving_.empty(), 0)) any |= retry_starving();
   if (__builtin_expect(!failures_.empty(), 0)) report_failures();
+  if (__builtin_expect(!waits_.empty(), 0)) any |= end_waits();
   return any;
 }
 
@@ -317,8 +349,8 @@ void Shm::report_failures() {
 bool Shm::has_pending_work() {
   for (IncomingRing& source : sources_)
     if (!source.broken && source.reader.ready()) return true;
-  return !failures_.empty() || segment_.header()->claimed.load() != adopted_ || adopt_sources() ||
-         retry_starving();
+  return !failures_.empty() || any_is_over() || segment_.header()->claimed.load() != adopted_ ||
+         adopt_sources() || retry_starving();
 }
 
 bool Shm::arm() {

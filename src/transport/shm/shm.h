@@ -31,7 +31,7 @@ namespace fgmpi::transport::shm {
 /// object's address.
 struct alignas(kLine) ShmPeer {
   RingWriter writer;                ///< has no room at all until connected
-  SegmentHeader* header = nullptr;  ///< its segment, once connected
+  SegmentHeader* header = nullptr;  ///< its segment, once connected or woken
   bool light = false;               ///< the pair needs no fences
   bool announced = false;           ///< the peer has been informed which slot is ours
   bool starving = false;            ///< a try_send was refused for lack of room
@@ -39,9 +39,9 @@ struct alignas(kLine) ShmPeer {
   bool no_reads = false;            ///< the kernel does not let this process read its memory
   bool sends = false;               ///< it is one of sources_
   uint32_t process = 0;
-  Geometry geometry{};  ///< of its rings, as checked when connected
-  int32_t pipe = -1;    ///< its wake-up pipe, opened when first rung
-  SlotControl* slot = nullptr;
+  Geometry geometry{};          ///< of its rings, as checked when connected
+  int32_t pipe = -1;            ///< its wake-up pipe, opened when first rung
+  SlotControl* slot = nullptr;  ///< set once connected
   void* ring = nullptr;
   SegmentName name;
 };
@@ -54,7 +54,7 @@ struct IncomingRing {
   bool broken = false;
 };
 
-class Shm final : public Transport, private MemoryReader, private OwnSleep {
+class Shm final : public Transport, private MemoryReader, private OwnSleep, private SharedWaits {
  public:
   Shm();
   ~Shm() override { close(); }
@@ -70,6 +70,7 @@ class Shm final : public Transport, private MemoryReader, private OwnSleep {
   void send_reserved(uint32_t process, uint64_t peer, const Header& header, size_t length) override;
   MemoryReader* memory_reader() override { return this; }
   bool reads_at_once() const override { return true; }
+  SharedWaits* shared_waits() override { return this; }
   bool poll() override;
   bool arm() override;
   void disarm() override;
@@ -85,11 +86,16 @@ class Shm final : public Transport, private MemoryReader, private OwnSleep {
   ReadResult read(uint32_t process, uint64_t peer, uint64_t remote, void* local, size_t length,
                   uint64_t cookie) override;
   void expose(uint32_t process, uint64_t peer, size_t length) override;
+  // SharedWaits
+  void wake(uint64_t peer) override;
+  bool sleeps(uint64_t peer) override;
   // OwnSleep
   void sleep(int64_t timeout_ns) override;
   void interrupt() override;
 
   bool slow_send(ShmPeer* peer, const Header& header, const void* payload, size_t length);
+  Status map_doorbell(ShmPeer* peer, int* fd);
+  bool has_doorbell(ShmPeer* peer);
   Status connect(ShmPeer* peer);
   void disconnect(ShmPeer* peer);
   bool drain(IncomingRing* source);
