@@ -78,6 +78,7 @@ enum SettingId : uint8_t {
 // collective may name, each behind a |.
 #define FGMPI_NAME_kMessages(algorithm) "|" #algorithm
 #define FGMPI_NAME_kMulticast(algorithm) "|" #algorithm
+#define FGMPI_NAME_kBoard(algorithm) "|" #algorithm
 #define FGMPI_NAME_kTree(algorithm)
 #define FGMPI_COLLECTIVE(collective, ...) inline constexpr char kAlgorithms_##collective[] = ""
 #define FGMPI_ALGORITHM(collective, algorithm, way, ...) FGMPI_NAME_##way(algorithm)
@@ -85,6 +86,7 @@ enum SettingId : uint8_t {
 #include "base/algorithms.def"
 #undef FGMPI_NAME_kMessages
 #undef FGMPI_NAME_kMulticast
+#undef FGMPI_NAME_kBoard
 #undef FGMPI_NAME_kTree
 
 inline constexpr SettingRecord kRecords[kCount] = {

@@ -24,6 +24,7 @@ class Multicast;
 namespace fgmpi::coll {
 
 using multicast::Multicast;
+class BoardRun;
 
 struct ProcessBlocks {
   PerProcess<size_t> offset;  ///< count()+1 values, ascending
@@ -80,6 +81,7 @@ enum class AlgorithmWay : uint8_t {
   kMessages,   ///< by messages between any two of them
   kMulticast,  ///< by the multicast group of the team, too: the algorithm has a parameter for it
   kTree,       ///< by messages between neighbours (Team::kTree)
+  kBoard,      ///< by memory that all of them share (board.h): the algorithm has a parameter for it
 };
 
 /// The type of an algorithm that goes a way, from the type of its collective's algorithms.
@@ -90,6 +92,11 @@ struct AlgorithmOfWay {
 template <class... Args>
 struct AlgorithmOfWay<AlgorithmWay::kMulticast, Status(const Team&, Args...)> {
   using Type = Status(const Team&, const Multicast&, Args...);
+};
+
+template <class... Args>
+struct AlgorithmOfWay<AlgorithmWay::kBoard, Status(const Team&, Args...)> {
+  using Type = Status(const Team&, BoardRun&, Args...);
 };
 
 // The declarations of all algorithms: bcast_binomial(), bcast_chain(), ...

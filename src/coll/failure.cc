@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/strings.h"
 #include "coll/args.h"
+#include "coll/board_use.h"
 #include "coll/rounds.h"
 #include "coll/team.h"
 #include "comm/broken.h"
@@ -28,8 +29,7 @@ namespace {
 using comm::SharedComm;
 using pt2pt::Unmatched;
 
-/// A collective that has failed. The entry stays until no message of the collective can come
-/// any more.
+/// A collective that has failed. The entry stays until no message of it can come any more.
 struct FailedCollective {
   uint64_t ctx;
   int32_t number;
@@ -556,15 +556,15 @@ FailedCollective* Failures::fail(SharedComm* shared, uint64_t ctx, int32_t numbe
                                  const Status& status, bool tree_only) {
   FailedCollective* failed = find_or_add(ctx, number, status, tree_only);
   settle_reach(shared, failed, tree_only);
+  close_board(shared);
   for (OpenTeam* t = bucket_of(ctx, number).front(); t; t = t->next)
     if (t->ctx == ctx && number_of(t->tag) == number) t->failed_ = true;
   pt2pt::cancel_traffic(ctx, number << kNumberBit, kNotNumber, failed->status);
   multicast::cancel_transfers(ctx, number << kNumberBit, kNotNumber);
   system_ranked::fail_construction(
       {comm::ContextId::of_plane(ctx).bits, static_cast<uint32_t>(number)}, failed->status);
-  // The first collective of a group computes the group's processes. This function does not, as it
-  // runs inside poll: where the processes are not known yet, they are notified when the collective
-  // begins in this process.
+  // The first collective of a group computes the group's processes, not this function, which runs
+  // inside poll. Where they are not known yet, they are notified when the collective begins here.
   if (shared && !failed->notified &&
       (failed->over_tree ? shared->tree != nullptr : shared->hierarchy != nullptr) &&
       (!shared->inter || shared->remote_hierarchy)) {

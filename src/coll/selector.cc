@@ -9,7 +9,9 @@
 #include "base/count_words.h"
 #include "base/settings.h"
 #include "coll/algorithm_runs.h"
+#include "coll/board_use.h"
 #include "coll/team_caller.h"
+#include "datatype/basic_type.h"
 #include "multicast/multicast.h"
 
 namespace fgmpi::coll {
@@ -22,7 +24,7 @@ enum Needs : uint8_t { kNothing = 0, kCommutative = 1, kDense = 2, kRegular = 4 
 constexpr uint32_t kMany = UINT32_MAX, kNever = 0;
 constexpr size_t kAny = SIZE_MAX, KiB = 1024;
 
-/// The function of an algorithm, whose way decides its type: the other pointer is null.
+/// The function of an algorithm, whose way decides its type: the other pointers are null.
 template <class Function>
 struct AlgorithmFunction;
 template <class... Args>
@@ -31,7 +33,10 @@ struct AlgorithmFunction<Status(const Team&, Args...)> {
   using RunByMulticast = Status(const Team&, const Multicast&, Args...);
   constexpr AlgorithmFunction(Run* function) : run(function) {}
   constexpr AlgorithmFunction(RunByMulticast* function) : run_by_multicast(function) {}
+  using RunOnBoard = Status(const Team&, BoardRun&, Args...);
+  constexpr AlgorithmFunction(RunOnBoard* function) : run_on_board(function) {}
   Run* run = nullptr;
+  RunOnBoard* run_on_board = nullptr;
   RunByMulticast* run_by_multicast = nullptr;
 };
 
@@ -66,6 +71,13 @@ bool splits(const Reduction& r) { return r.dense() && r.divisible(); }
 
 CollectiveShape shape_of(const Team& team, const Reduction& r) {
   return {team.count(), r.bytes(), r.commutative, splits(r)};
+}
+
+/// False for sums and products of rounded numbers.
+bool is_exact(const Reduction& r) {
+  if (r.op != MPI_SUM && r.op != MPI_PROD) return true;
+  const datatype::BasicType* basic = datatype::basic_type(datatype::values_of(*r.type));
+  return basic && basic->kind == datatype::BasicKind::kInteger;
 }
 
 /// The shape of a gather or scatter.
@@ -139,8 +151,36 @@ inline RowOf<rows>* pick_by_multicast(settings::SettingId setting, const Team& t
   return row && count_hosts(team) >= multicast::least_hosts() ? row : nullptr;
 }
 
-/// Runs a collective: the one way of a team of neighbours; else by multicast, where that is wanted
-/// and the processes have a group; else by messages.
+/// The row that a team goes by its board, or nullptr.
+template <const auto& rows>
+inline RowOf<rows>* pick_on_board(settings::SettingId setting, const Team& team,
+                                  const CollectiveShape& shape) {
+  RowOf<rows>* row = __builtin_expect(settings::is_set(setting), 0)
+                         ? named_row(rows, AlgorithmWay::kBoard, setting, shape)
+                         : default_row<rows, AlgorithmWay::kBoard>(shape);
+  const bool fits = row && shape.bytes <= row->max_bytes;
+  return fits && may_use_board(team, settings::is_set(setting)) ? row : nullptr;
+}
+
+/// Runs a collective on the team's board, where it has one; else *done is false.
+template <const auto& rows, class... Args>
+Status run_on_board(settings::SettingId setting, const Team& team, const CollectiveShape& shape,
+                    bool* done, const Args&... args) {
+  RowOf<rows>* row = pick_on_board<rows>(setting, team, shape);
+  if (!row) return {};
+  std::shared_ptr<Board> board;
+  // A sum of rounded numbers has the same result each time, so each goes by the board.
+  FGMPI_TRY(board_of(team, settings::is_set(setting) || !shape.exact, &board));
+  if (!board) return {};
+  BoardRun run(team, std::move(board));
+  Status status = row->function.run_on_board(team, run, args...);
+  *done = !run.declined();
+  if (*done && !shape.counted) count_run(team.open(), row->runs);
+  return status;
+}
+
+/// Runs a collective: the one way of a team of neighbours; else on the board of the processes, by
+/// multicast, where that is wanted and the processes have a group, or by messages.
 template <const auto& rows, class... Args>
 Status run(settings::SettingId setting, const Team& team, const CollectiveShape& shape,
            const Args&... args) {
@@ -152,6 +192,11 @@ Status run(settings::SettingId setting, const Team& team, const CollectiveShape&
     }
   }
   if (team.count() < 2) return {};
+  if constexpr (first_row(rows, AlgorithmWay::kBoard) != nullptr) {
+    bool done = false;
+    Status status = run_on_board<rows>(setting, team, shape, &done, args...);
+    if (done || !status.ok()) return status;
+  }
   if constexpr (first_row(rows, AlgorithmWay::kMulticast) != nullptr) {
     if (RowOf<rows>* row = pick_by_multicast<rows>(setting, team, shape);
         __builtin_expect(row != nullptr, 0)) {
@@ -214,7 +259,9 @@ Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* da
 }
 
 Status team_allreduce(const Team& team, const Reduction& r, char* data) {
-  return run<kRows_allreduce>(settings::kCollAllreduce, team, shape_of(team, r), r, data);
+  CollectiveShape shape = shape_of(team, r);
+  shape.exact = is_exact(r);
+  return run<kRows_allreduce>(settings::kCollAllreduce, team, shape, r, data);
 }
 
 Status team_reduce_scatter(const Team& team, const Reduction& r, char* data,

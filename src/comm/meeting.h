@@ -131,6 +131,11 @@ struct CompletedCollective {
   uint32_t signature = 0;
 };
 
+/// What src/coll keeps of a communicator from its first collectives on: its board (coll/board.h).
+struct CollectiveExtras {
+  virtual ~CollectiveExtras() = default;
+};
+
 /// The meetings of a communicator that are not full yet: those of blocking collectives, which have
 /// even sequence numbers, and those of nonblocking and persistent ones, which have odd numbers.
 struct OpenMeetings {
@@ -144,6 +149,7 @@ struct OpenMeetings {
     uint32_t next = 0;
   };
   std::unique_ptr<Completed> completed;
+  std::shared_ptr<CollectiveExtras> extras;
   OpenMeetings() = default;
   OpenMeetings(const OpenMeetings&) = delete;
   ~OpenMeetings();

@@ -65,6 +65,7 @@ TEST(Selector, ASettingNamesEachAlgorithmByMessages) {
   expect_named<algorithm_type::collective>(setting, #algorithm, collective##_##algorithm, \
                                            pick_##collective)
 #define EXPECT_kMulticast(...)
+#define EXPECT_kBoard(...)
 #define EXPECT_kTree(...)
 #define FGMPI_COLLECTIVE(collective, Collective, NAME, phrase) setting = "FGMPI_COLL_" NAME;
 #define FGMPI_ALGORITHM(collective, algorithm, way, ...) EXPECT_##way(collective, algorithm);
