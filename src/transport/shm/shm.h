@@ -10,6 +10,9 @@
 // as frames), FGMPI_SHM_PAST_CACHES=auto|on|off (how long payloads are written, stores.h),
 // FGMPI_SHM_BACKING=memfd|shm. Thread rule: one thread. Only sleep() blocks. The first send to a
 // peer makes a few system calls; later ones make none unless the receiver sleeps.
+// Where many processes have sent to this one, only those that did so of late are looked at by each
+// poll, and eight of the others in turn, so that a poll does not grow with the number of processes.
+// Before a sleep, and after it, all are looked at.
 // Invariants: a ring has one writer, the process named in its slot; frames that name another source
 // are refused. A ring with an impossible frame is not read any more, and its writer is reported as
 // failed.
@@ -52,6 +55,7 @@ struct IncomingRing {
   SlotControl* slot;
   ShmPeer* peer;
   bool broken = false;
+  bool has_sent = true;  ///< since the last look at who sends (Shm::rest_quiet_sources)
 };
 
 class Shm final : public Transport, private MemoryReader, private OwnSleep, private SharedWaits {
@@ -99,6 +103,8 @@ class Shm final : public Transport, private MemoryReader, private OwnSleep, priv
   Status connect(ShmPeer* peer);
   void disconnect(ShmPeer* peer);
   bool drain(IncomingRing* source);
+  bool poll_resting(size_t most);
+  void rest_quiet_sources();
   void refuse(IncomingRing* source, const char* what);
   void wake_starving_sender(IncomingRing* source);
   bool adopt_sources();
@@ -111,8 +117,13 @@ class Shm final : public Transport, private MemoryReader, private OwnSleep, priv
   OwnSegment segment_;
   Geometry geometry_{};
   size_t max_payload_ = 0;
+  /// First those that every poll looks at, since they have sent of late; then those that rest.
   std::vector<IncomingRing> sources_;
-  uint32_t adopted_ = 0;           ///< slots examined so far
+  size_t awake_sources_ = 0;
+  size_t next_resting_ = 0;  ///< the place among those that rest at which the next poll goes on
+  uint32_t polls_ = 0;       ///< since the last look at who sends
+  bool poll_all_ = false;    ///< a sleep has ended: its cause may be in any ring
+  uint32_t adopted_ = 0;     ///< slots examined so far
   std::vector<uint32_t> pending_;  ///< slots among them whose sender is not set yet
   std::vector<ShmPeer*> starving_;
   std::vector<std::pair<uint32_t, std::string>> failures_;  ///< to be reported by the next poll
