@@ -4,6 +4,7 @@
 #include "coll/failure.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <set>
@@ -181,7 +182,7 @@ class Failures {
   void on_notice_of_removed(SharedComm* shared, uint64_t ctx, const NoticeHeader& header,
                             const std::string& text);
   bool check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
-  void compare_with_others();
+  void compare_with_others(bool all);
   void remove_if_complete(const FailedCollective* failed);
 
   /// The bucket of an open collective. Nonblocking collectives of a communicator that are open at
@@ -228,7 +229,6 @@ class Failures {
 };
 
 namespace {
-
 /// Never destroyed, as programs use MPI until they end.
 Failures& g_failures = *new Failures;
 
@@ -315,8 +315,6 @@ uint32_t notify_beyond_tree(SharedComm* shared, uint64_t ctx, int32_t number, in
 }
 
 }  // namespace
-
-// ---- Open collectives ---------------------------------------------------------------------------
 
 OpenTeam::OpenTeam(SharedComm* comm, uint64_t context, int32_t its_tag, uint64_t agreed,
                    const char* name)
@@ -421,8 +419,6 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
   fail(shared, ctx, number_of(tag), disagreement("a collective", process), over_tree(shared, tag));
   return true;
 }
-
-// ---- Failed collectives -------------------------------------------------------------------------
 
 bool Failures::was_removed(uint64_t ctx, int32_t number) const {
   for (const Removed& p : removed_)
@@ -714,13 +710,15 @@ void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const Noti
 
 /// Idle time in ns before the first comparison; longer than a message travels.
 constexpr int64_t kFirstComparison = 50'000'000;
-constexpr int kMaxComparisons = 3;  ///< each after four times as long: at 50, 200, 800 ms
+constexpr int kMaxComparisons = 4;  ///< each after four times as long: at 50, 200, 800, 3200 ms
+/// Among more, only the last is with all: else each pair would need a ring when a job starts slowly.
+constexpr uint32_t kFewProcesses = 16;
 
-void Failures::compare_with_others() {
+void Failures::compare_with_others(bool all) {
   for (const Unmatched& m : pt2pt::list_unmatched())
     if (!find_failed(m.ctx, number_of(m.tag)))
       check_signature(m.ctx, m.tag, m.signature, m.process);
-  for_each_open([](const OpenTeam* t) {
+  for_each_open([all](const OpenTeam* t) {
     if (t->failed_) return;
     const bool tree = over_tree(t->shared, t->tag);
     // A collective without a list of processes is skipped: its team is still being made, which
@@ -728,8 +726,10 @@ void Failures::compare_with_others() {
     if (!tree && (!t->shared->hierarchy || (t->shared->inter && !t->shared->remote_hierarchy)))
       return;
     NoticeHeader header{kSignatureNotice, t->tag, t->signature, 0};
-    for_each_notified_process(t->shared, tree,
-                              [&](uint32_t process) { send_notice(process, t->ctx, header, ""); });
+    uint32_t place = 0;
+    for_each_notified_process(t->shared, tree, [&](uint32_t process) {
+      if (all || std::has_single_bit(++place)) send_notice(process, t->ctx, header, "");
+    });
   });
 }
 
@@ -745,7 +745,7 @@ int64_t Failures::compare_when_idle() {
   const int64_t due = idle_since_ + (kFirstComparison << 2 * comparisons_);
   if (now < due) return due - now;
   ++comparisons_;
-  compare_with_others();
+  compare_with_others(g_av.processes() <= kFewProcesses || comparisons_ == kMaxComparisons);
   return comparisons_ == kMaxComparisons
              ? -1
              : (kFirstComparison << 2 * comparisons_) - (now - idle_since_);
