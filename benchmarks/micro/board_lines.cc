@@ -183,7 +183,8 @@ using Kind = fgmpi::lines::Kind;
 extern "C" {
 ACCESSES(1)
 ACCESSES(2)
-ACCESSES(4) ACCESSES(8) ACCESSES(16) ATOMICS(32) ATOMICS(64) uint32_t
+ACCESSES(4)
+ACCESSES(8) ACCESSES(16) ATOMICS(32) ATOMICS(64) uint32_t
     __tsan_atomic32_exchange(volatile uint32_t* at, uint32_t value, int) {
   access(at, sizeof value, Kind::kChange);
   return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);

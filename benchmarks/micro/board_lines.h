@@ -2,8 +2,8 @@
 //
 // The code is compiled with -fsanitize=thread, which makes a call of every access; board_lines.cc
 // has these calls. Each processor is a coroutine with a clock, and the one whose clock shows least
-// goes on. An access to a line that the processor holds is free; else the line is moved, which takes
-// one unit:
+// goes on. An access to a line that the processor holds is free; else the line is moved, which
+// takes one unit:
 //
 //   load     may be at the same time as loads of others; after the last store has moved the line
 //   store    does not stop the processor; others see it when it has the line for itself
@@ -22,7 +22,8 @@ namespace fgmpi::lines {
 /// the time at which the last processor ended.
 double run(uint32_t count, char* memory, size_t bytes, const std::function<double(uint32_t)>& start,
            const std::function<void(uint32_t)>& body);
-/// Called on a processor: waits until another one has written to a line that this one has read last.
+/// Called on a processor: waits until another one has written to a line that this one has read
+/// last.
 void wait();
 /// Called on a processor: the loads that f() makes are under way at the same time, as those of a
 /// processor that does not need one for the next.

@@ -1,9 +1,10 @@
-// Transfers of cache lines on the critical path of collectives on a board (src/coll/board.h), by the
-// simulation of board_lines.h, which runs the board's own code. Run: bin/board_path [PROCESSES...]
+// Transfers of cache lines on the critical path of collectives on a board (src/coll/board.h), by
+// the simulation of board_lines.h, which runs the board's own code. Run: bin/board_path
+// [PROCESSES...]
 //
 // One line a number of processes: from when all begin at the same time to when the last has ended,
-// and from when the last begins, long after the others. Barrier, allreduce and broadcast of 8 bytes,
-// each after three more of its kind, with all processes in one cache.
+// and from when the last begins, long after the others. Barrier, allreduce and broadcast of 8
+// bytes, each after three more of its kind, with all processes in one cache.
 
 #include <algorithm>
 #include <cstdio>

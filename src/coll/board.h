@@ -141,7 +141,8 @@ class Board {
   void end_round(const BoardOperation& operation);
 
   // ---- Broadcast --------------------------------------------------------------------------------
-  /// Has everybody read the slot that the next broadcast uses? Else the last one wakes this process.
+  /// Has everybody read the slot that the next broadcast uses? Else the last one wakes this
+  /// process.
   bool has_slot();
   /// At the root: false where the board was closed before.
   template <class Waker>
@@ -157,8 +158,8 @@ class Board {
   const char* posted() const;
   BoardOperation posted_operation() const;
   uint32_t posting_root() const;
-  /// Called by each reader when it has read the slot. Returns the team rank of a root that waits for
-  /// it and is to be woken, or kNobody.
+  /// Called by each reader when it has read the slot. Returns the team rank of a root that waits
+  /// for it and is to be woken, or kNobody.
   uint32_t take(const BoardOperation& operation);
 
   // ---- Both -------------------------------------------------------------------------------------

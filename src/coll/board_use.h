@@ -3,9 +3,10 @@
 //
 // A communicator gets a board when its processes are all on one host and reach each other by shared
 // memory: at the first sum of rounded numbers that a board serves, and at every eighth blocking
-// collective, until the set-up has been agreed on. All processes then exchange where they run; the first of them makes the memory, the others
-// map it, and all learn whether all could. Where one could not, the communicator never gets a
-// board. Nonblocking collectives, `mpiexec -ft` and `-explore` have no boards.
+// collective, until the set-up has been agreed on. All processes then exchange where they run; the
+// first of them makes the memory, the others map it, and all learn whether all could. Where one
+// could not, the communicator never gets a board. Nonblocking collectives, `mpiexec -ft` and
+// `-explore` have no boards.
 //
 // Thread rule: one thread. Functions say whether they switch.
 #pragma once
@@ -54,8 +55,8 @@ class BoardRun {
   /// the board that only looks. `wakes_mates`: a process that sleeps here wakes its mates when it
   /// has been woken.
   Status wait(bool (*is_here)(Board* board), bool wakes_mates = false);
-  /// Does the process with this team rank sleep? If so, the caller's stores so far are not yet known
-  /// to it, and it is to be woken. Never switches.
+  /// Does the process with this team rank sleep? If so, the caller's stores so far are not yet
+  /// known to it, and it is to be woken. Never switches.
   bool sleeps(uint32_t team_rank) const;
   /// Wakes it if it sleeps. Never switches.
   void wake(uint32_t team_rank) const;

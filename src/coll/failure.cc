@@ -711,7 +711,7 @@ void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const Noti
 /// Idle time in ns before the first comparison; longer than a message travels.
 constexpr int64_t kFirstComparison = 50'000'000;
 constexpr int kMaxComparisons = 4;  ///< each after four times as long: at 50, 200, 800, 3200 ms
-/// Among more, only the last is with all: else each pair would need a ring when a job starts slowly.
+/// Among more, only the last is with all: else all pairs get rings in a slow start.
 constexpr uint32_t kFewProcesses = 16;
 
 void Failures::compare_with_others(bool all) {

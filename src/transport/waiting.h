@@ -36,8 +36,8 @@ class SharedWaits {
   virtual ~SharedWaits() = default;
   /// Waits until wait->is_over(); its end() is called then.
   void add(SharedWait* wait) { waits_.push_back(wait); }
-  /// Called after a store that the peer may wait for: wakes it if it sleeps, or is about to. `peer`:
-  /// the 63 bits of its address-vector element.
+  /// Called after a store that the peer may wait for: wakes it if it sleeps, or is about to.
+  /// `peer`: the 63 bits of its address-vector element.
   virtual void wake(uint64_t peer) = 0;
   /// Called after such a store: would wake() wake it?
   virtual bool sleeps(uint64_t peer) = 0;
