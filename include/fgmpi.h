@@ -301,7 +301,7 @@ int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
  * rank may know from now on of all events before that time, because of its windows. The functions
  * call nothing of MPI. A tool calls this in all processes before MPIX_Tool_conflicts. Local. */
 typedef struct MPIX_Tool_event {
-  unsigned long long words[6];
+  unsigned long long words[10];
 } MPIX_Tool_event;
 typedef struct MPIX_Tool_order {
   void (*stamp)(MPIX_Tool_event* now, int fresh);

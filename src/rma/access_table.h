@@ -50,7 +50,7 @@ struct AccessRecord {
   int32_t origin_of;
   int32_t pad;
 };
-static_assert(sizeof(AccessRecord) == 136);
+static_assert(sizeof(AccessRecord) == 168);
 
 /// Bytes from `low` up to `high`, as in an AccessRecord.
 struct AddressRun {
@@ -82,7 +82,22 @@ bool widen(Entry* first, Entry* end, const AddressRun& run, Alike&& alike) {
 struct Conflict {
   AccessRecord first, second;
 };
-static_assert(sizeof(Conflict) == 272);
+static_assert(sizeof(Conflict) == 336);
+
+/// The assertions of a fence that all members of a window give, or none.
+inline constexpr int kAgreedAssertions[] = {MPI_MODE_NOPRECEDE, MPI_MODE_NOSUCCEED};
+
+/// What members of a process have given to the fence `number` - 1: for each of kAgreedAssertions a
+/// member that has not given it, and one that has.
+struct FenceAssertions {
+  struct GivenBy {
+    bool known;
+    int32_t origin;  ///< rank in the window
+    uint64_t place;
+  };
+  uint32_t number;
+  GivenBy by[std::size(kAgreedAssertions)][2];
+};
 
 /// Answers whether the running rank knows that a complete access comes before its own.
 struct OrderQuestion {

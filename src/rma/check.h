@@ -74,7 +74,7 @@ struct Observed {
 };
 /// What a tool records of the running rank's order of events at some time.
 struct OrderStamp {
-  uint64_t words[6];
+  uint64_t words[10];
 };
 /// The functions of a tool to which conflicts are reported, in place of standard error. `place`
 /// identifies the place of the present call. `conflict` runs in the call that makes the second

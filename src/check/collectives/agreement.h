@@ -239,10 +239,10 @@ void end_if_over(const CheckedComm& c, uint64_t number, CollectiveEntry* e);
     rank->knows.learn(of == AwaitedMembers::kRoot ? e->known_by_root : e->known_by_all);
     // What members in other processes knew is not sent. The number of the call alone orders them.
     if (!c.others.empty() || c.inter)
-      rank->knows.learn_comm({of_comm(without_side(c.key)), number + 1});
+      rank->knows.learn_named({of_comm(without_side(c.key)), number + 1});
   }
   if (of != AwaitedMembers::kAll && (e->arrived < c.local_members || !c.others.empty()) && !c.inter)
-    rank->knows.learn_comm({of_left(c.key), left_early(number, rank->world)});
+    rank->knows.learn_named({of_left(c.key), left_early(number, rank->world)});
   if (++e->left == c.local_members) end_if_over(c, number, e);
 }
 /// What other processes must learn of a call is sent when the last member here makes it, or a few

@@ -18,7 +18,7 @@ bool covers(const std::vector<ClockPart>& own, const std::vector<ClockPart>& oth
 
 void Knowledge::learn_other(const Near& other) {
   for (const ClockPart& part : other)
-    if (part.of) learn_comm(part);
+    if (part.of) learn_named(part);
 }
 
 void learn(Clock* own, const Clock& other) {
@@ -42,6 +42,14 @@ void learn(Clock* own, const Clock& other) {
     }
   }
   *own = std::move(both);
+}
+
+void learn_without_left(Clock* own, const Clock& other) {
+  auto left = [](const ClockPart& p) { return is_of_left(p.of); };
+  if (!other || std::none_of(other->begin(), other->end(), left)) return learn(own, other);
+  auto rest = std::make_shared<std::vector<ClockPart>>(*other);
+  std::erase_if(*rest, left);
+  learn(own, std::move(rest));
 }
 
 void learn(Clock* own, uint64_t of, uint64_t count) {

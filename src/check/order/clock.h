@@ -29,11 +29,13 @@ inline uint64_t of_rank(int world) { return static_cast<uint64_t>(world); }
 /// is a rank, and ranks are ints.
 inline uint64_t of_comm(uint64_t key) { return key | uint64_t{1} << 63; }
 
-/// The calls of a communicator that a rank has left early. The count is left_early(). Only
-/// Knowledge::near has such components.
+/// The calls of a communicator that a rank has left early. The count is left_early().
 inline uint64_t of_left(uint64_t key) { return key | uint64_t{1} << 62; }
 inline bool is_of_left(uint64_t of) { return of >> 62 == 1; }
 constexpr int kRankBits = 29;  ///< world ranks are below 2^29
+/// What the library tells of windows, as a time: the rank may know of all events before it. No
+/// communicator has this name, since the upper half of its key is less than 2^kRankBits.
+constexpr uint64_t kOfTime = uint64_t{1} << 61;
 /// The rank has left the collective call with this number.
 inline uint64_t left_early(uint64_t number, int world) {
   return (number + 1) << kRankBits | static_cast<uint64_t>(world);
@@ -50,16 +52,20 @@ inline uint64_t known(const Clock& clock, uint64_t of) {
 /// Raises each component of `own` to the larger of the two.
 void learn(Clock* own, const Clock& other);
 void learn(Clock* own, uint64_t of, uint64_t count);
+/// As learn(), without the components of calls that were left early.
+void learn_without_left(Clock* own, const Clock& other);
 
 /// The clock of a rank. Even jobs without races count calls on communicators of several processes,
-/// so the first of these components are stored in place and need no heap memory.
+/// so the first components other than those of ranks are stored in place and need no heap memory. `clock`
+/// has all others: a component may be in both, and then the larger count holds.
 struct Knowledge {
-  using Near = std::array<ClockPart, 2>;
+  using Near = std::array<ClockPart, 4>;
 
-  Near near = {};  ///< `of` 0: unused
+  Near near = {};  ///< `of` 0: unused, and so are all behind it
   Clock clock;
 
-  void learn_comm(const ClockPart& part) {
+  /// Raises one component: of a communicator, or the time.
+  void learn_named(const ClockPart& part) {
     for (ClockPart& own : near) {
       if (own.of == 0) own.of = part.of;
       if (own.of != part.of) continue;
@@ -67,18 +73,20 @@ struct Knowledge {
       name_ = 0;
       return;
     }
-    if (is_of_left(part.of) || replaces_left(part))
-      replace_left(part);
-    else
-      check::learn(&clock, part.of, part.count);
+    check::learn(&clock, part.of, part.count);
+  }
+  uint64_t count_of(uint64_t of) const {
+    uint64_t count = clock ? known(clock, of) : 0;
+    for (const ClockPart& part : near)
+      if (part.of == of) count = std::max(count, part.count);
+    return count;
   }
   /// The rank that has left the call of the communicator with this number, or a later one, before
   /// all had made it, as far as this rank knows; -1: none.
   int left_early_by(uint64_t key, uint64_t number) const {
-    for (const ClockPart& part : near)
-      if (part.of == of_left(key) && part.count >> kRankBits > number)
-        return static_cast<int>(part.count & ((uint64_t{1} << kRankBits) - 1));
-    return -1;
+    const uint64_t left = count_of(of_left(key));
+    return left >> kRankBits > number ? static_cast<int>(left & ((uint64_t{1} << kRankBits) - 1))
+                                      : -1;
   }
   /// A hash of `near`, never 0.
   uint64_t near_name() const {
@@ -87,7 +95,10 @@ struct Knowledge {
   }
   static uint64_t name_of(const Near& near) {
     uint64_t hash = 0;
-    for (const ClockPart& part : near) hash = mix(mix(hash, part.of), part.count);
+    for (const ClockPart& part : near) {
+      if (part.of == 0) break;
+      hash = mix(mix(hash, part.of), part.count);
+    }
     return hash | 1;
   }
   [[gnu::always_inline]] void learn(const Knowledge& other) {
@@ -101,9 +112,9 @@ struct Knowledge {
   /// As learn(), where `other` may be later than what the rank has learned: the components that a
   /// report follows from are left out.
   void learn_at_most(const Knowledge& other) {
-    if (other.clock) check::learn(&clock, other.clock);
+    if (other.clock) learn_without_left(&clock, other.clock);
     for (const ClockPart& part : other.near)
-      if (part.of && !is_of_left(part.of)) learn_comm(part);
+      if (part.of && !is_of_left(part.of)) learn_named(part);
   }
   /// f(part) for each component of a communicator.
   template <class F>
@@ -116,23 +127,12 @@ struct Knowledge {
 
  private:
   static bool is_same(const Near& a, const Near& b) {
-    return ((a[0].of ^ b[0].of) | (a[0].count ^ b[0].count) | (a[1].of ^ b[1].of) |
-            (a[1].count ^ b[1].count)) == 0;
+    uint64_t differs = 0;
+    for (size_t i = 0; i < a.size(); ++i)
+      differs |= (a[i].of ^ b[i].of) | (a[i].count ^ b[i].count);
+    return differs == 0;
   }
   void learn_other(const Near& other);
-  /// Has the component of a communicator no place but that of one of a call left early?
-  bool replaces_left(const ClockPart& part) const {
-    return (is_of_left(near[0].of) || is_of_left(near[1].of)) && known(clock, part.of) == 0;
-  }
-  /// Drops a component of a call left early, where `near` has no other place: it finds less then.
-  void replace_left(const ClockPart& part) {
-    for (ClockPart& own : near)
-      if (is_of_left(own.of)) {
-        own = part;
-        name_ = 0;
-        return;
-      }
-  }
 
   mutable uint64_t name_ = 0;  ///< cached near_name(); 0: not computed yet
 };

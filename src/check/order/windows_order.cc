@@ -13,10 +13,10 @@
 namespace fgmpi::check {
 namespace {
 
-/// The component for the time; neither a rank's nor a communicator's.
-constexpr uint64_t kOfTime = uint64_t{1} << 62;
-/// Positions in MPIX_Tool_event.
-enum EventWord { kEvent, kFirstComm, kMoreComms = kFirstComm + 4 };
+/// Positions in MPIX_Tool_event: kMostComms communicators, by name and count.
+constexpr size_t kMostComms = 4;
+enum EventWord { kEvent, kFirstComm, kMoreComms = kFirstComm + 2 * kMostComms };
+static_assert(sizeof(MPIX_Tool_event) == (kMoreComms + 1) * sizeof(uint64_t));
 
 bool is_order_known() {
   return g_process.follows_order() && !g_process.threads && !g_process.makes_others &&
@@ -28,12 +28,15 @@ void stamp_event(MPIX_Tool_event* now, int fresh) {
   *now = {};
   if (!rank || !is_order_known()) return;
   now->words[kEvent] = fresh ? next_event(rank) : rank->events;
-  for (size_t i = 0; i < rank->knows.near.size(); ++i) {
-    now->words[kFirstComm + 2 * i] = rank->knows.near[i].of;
-    now->words[kFirstComm + 2 * i + 1] = rank->knows.near[i].count;
-  }
-  const Clock& clock = rank->knows.clock;
-  now->words[kMoreComms] = clock && !clock->empty() && clock->back().of >> 63;
+  size_t comms = 0;
+  rank->knows.for_each_comm([&](const ClockPart& part) {
+    if (comms < kMostComms) {
+      now->words[kFirstComm + 2 * comms] = part.of;
+      now->words[kFirstComm + 2 * comms + 1] = part.count;
+    }
+    ++comms;
+  });
+  now->words[kMoreComms] = comms > kMostComms;
 }
 
 int is_ordered_before(int world, const MPIX_Tool_event* event, long long time) {
@@ -41,20 +44,20 @@ int is_ordered_before(int world, const MPIX_Tool_event* event, long long time) {
   if (!rank || !is_order_known() || event->words[kMoreComms]) return 1;
   const Knowledge& knows = rank->knows;
   if (known(knows.clock, of_rank(world)) >= event->words[kEvent]) return 1;
-  if (known(knows.clock, kOfTime) >= static_cast<uint64_t>(time)) return 1;
+  if (knows.count_of(kOfTime) >= static_cast<uint64_t>(time)) return 1;
   bool newer = false;
   knows.for_each_comm([&](const ClockPart& part) {
     uint64_t then = 0;
-    for (size_t i = 0; i < knows.near.size(); ++i)
-      if (event->words[kFirstComm + 2 * i] == part.of) then = event->words[kFirstComm + 2 * i + 1];
+    for (size_t i = 0; i < kMostComms; ++i)
+      if (event->words[kFirstComm + 2 * i] == part.of)
+        then = std::max<uint64_t>(then, event->words[kFirstComm + 2 * i + 1]);
     newer = newer || part.count > then;
   });
   return newer;
 }
 
-void learn_time(long long time) {
-  Rank* rank = current_rank();
-  if (rank && is_order_known()) learn(&rank->knows.clock, kOfTime, static_cast<uint64_t>(time));
+void learn_time(Rank* rank, long long time) {
+  if (rank && is_order_known()) rank->knows.learn_named({kOfTime, static_cast<uint64_t>(time)});
 }
 
 /// The part of a buffer in memory of the rank's windows begins at its address. A buffer of a
@@ -69,7 +72,8 @@ bool is_in_window(const Rank& rank, int64_t address) {
 }  // namespace
 
 void follow_order() {
-  static const MPIX_Tool_order order = {stamp_event, is_ordered_before, learn_time};
+  static const MPIX_Tool_order order = {stamp_event, is_ordered_before,
+                                        [](long long time) { learn_time(current_rank(), time); }};
   if (MPIX_Tool_orders) MPIX_Tool_orders(&order);
 }
 
@@ -85,8 +89,7 @@ void learn_of_windows(CheckedCall* call) {
 }
 
 void learn_everything(Rank* rank) {
-  if (g_process.has_windows && is_order_known())
-    learn(&rank->knows.clock, kOfTime, uint64_t{INT64_MAX});
+  if (g_process.has_windows && is_order_known()) learn_time(rank, INT64_MAX);
 }
 
 void record_used_memory(const Rank& rank, const CallRecord& call, const Regions& regions,

@@ -127,7 +127,7 @@ TEST(MessageQueue, AsAList) {
       QueueAndModel both(stays);
       const SharedCall calls[] = {call_with(11), call_with(22), call_with(0)};
       Knowledge knows[2];
-      knows[1].learn_comm({of_comm(5), 3});
+      knows[1].learn_named({of_comm(5), 3});
       const uint64_t most = 1 + seed % 5;  // about the most messages at a time
       for (int turn = 0; turn < 3000; ++turn) {
         const uint64_t drawn = random.next();
@@ -160,7 +160,7 @@ TEST(MessageQueue, OfAnotherCallOrKnowledgeOrWithAClockIsAMessage) {
   queue.stays = true;
   const SharedCall a = call_with(1), b = call_with(2);
   Knowledge knows, more, clock;
-  more.learn_comm({of_comm(9), 1});
+  more.learn_named({of_comm(9), 1});
   clock.clock = std::make_shared<const std::vector<ClockPart>>(1, ClockPart{1, 1});
   EXPECT_FALSE(queue.has_place(a.get(), clock));
   ASSERT_TRUE(queue.has_place(a.get(), knows));
