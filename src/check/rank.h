@@ -381,6 +381,8 @@ struct Exposed {
   bool under_way;  ///< operations in lock epochs were pending when the last call returned
   bool kept;       ///< the library records this rank's accesses that it is given
   bool ordered;    ///< the order of accesses in epochs of locks is followed
+  /// The rank has called MPI_Win_sync: it may wait by loads that are not recognised as such.
+  bool synchronised = false;
   bool meets(uintptr_t address, size_t bytes) const {
     return address < high && low < address + bytes;
   }
@@ -579,6 +581,7 @@ struct Process {
   uint64_t reports = 0;            ///< findings so far, including those of unwanted kinds
   uint64_t of_arguments = 0;       ///< findings of that kind
   std::vector<uint64_t> deadlock;  ///< keys of findings that are withdrawn if a rank goes on
+  bool has_facts = false;     ///< the plugin of mpicc -check has compiled a program here
   bool wants(FindingKind kind) const { return kinds & findings::bit_of(kind); }
   /// Are vector clocks maintained?
   bool follows_order() const {

@@ -51,13 +51,18 @@ bool overlap_in_part(const AccessRecord& first, const AccessRecord& second, uint
          (first.low - low) % host::builtin_size(first.element) != 0;
 }
 
+/// True for a load of the owner's program outside of epochs of fences and MPI_Win_post.
+bool is_load(const AccessRecord& r) {
+  return r.kind == EpochKind::kLocal && r.exposed && only_reads(r);
+}
+
 /// True for a call of the owner on its memory, or its program's store, and an operation there, of
 /// which one writes.
 bool meets_call(const AccessRecord& a, const AccessRecord& b) {
   const AccessRecord &call = a.kind == EpochKind::kLocal ? a : b, &other = &call == &a ? b : a;
   if (other.kind > EpochKind::kPassive || other.origin_of) return false;
   // A store is compared with what comes later; the unified model allows it beside reads.
-  if (call.exposed && (only_reads(other) || &call == &b)) return false;
+  if (call.exposed && !only_reads(call) && (only_reads(other) || &call == &b)) return false;
   if (other.kind == EpochKind::kFence) return call.phase == other.phase;
   return other.kind == EpochKind::kStart || !call.seen;
 }
@@ -190,3 +195,11 @@ void AccessTable::add_done(const AccessRecord& record) {
 }
 
 }  // namespace fgmpi::rma
+    if (!is_load(*old)) continue;
+    ++loads;
+    if (!earliest_load || old->done < earliest_load->done) earliest_load = old;
+  }
+  // Loads are many, and a conflict with one is only noted: they displace nothing else.
+  if (is_load(record) && loads >= kMostLoads) {
+    *earliest_load = record;
+    return;

@@ -142,7 +142,7 @@ class AccessTable {
   }
   /// Number of records.
   uint32_t size() const { return used_; }
-  static constexpr uint32_t kMost = 16384, kMostDone = 128;
+  static constexpr uint32_t kMost = 16384, kMostDone = 128, kMostLoads = 32;
 
   /// When an operation to the member's memory, or that of another with the same place, last began
   /// or was complete; 0: never.

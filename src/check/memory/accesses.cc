@@ -219,10 +219,14 @@ bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
 
 bool OwnedMemory::touch(const ProgramAccess& a) {
   for (const Exposed& e : exposed_) {
-    // An atomic operation may be how the program waits for an operation of another rank.
-    const bool ordered = e.ordered && a.writes && !a.reads;
-    if (!(e.epoch || ordered) || !e.meets(a.address, a.bytes)) continue;
+    if (!(e.epoch || e.ordered) || !e.meets(a.address, a.bytes)) continue;
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
+    // An atomic change, or a load in a loop, may be how the program waits for an operation of
+    // another rank. Loads do not displace stores.
+    if (!e.epoch && a.reads &&
+        (a.writes || e.synchronised || !g_process.has_facts || is_polled(low, high) ||
+         touched_.size() + 1 >= kMostTouched))
+      continue;
     auto widen = [&, low, high](Touched& old) {
       if (old.place != a.place || old.writes != a.writes || old.win != e.win || old.low > high ||
           low > old.high)
@@ -240,8 +244,22 @@ bool OwnedMemory::touch(const ProgramAccess& a) {
   return touched_.size() >= kMostTouched;
 }
 
+void OwnedMemory::add_polled(uintptr_t address, size_t bytes) {
+  has_polled_ = true;
+  if (is_polled(address, address + bytes)) return;
+  if (polled_.size() < kMostPolled) polled_.resize(polled_.size() + 1);
+  polled_[next_polled_] = {address, address + bytes};
+  next_polled_ = (next_polled_ + 1) % kMostPolled;
+}
+
+bool OwnedMemory::is_polled(uintptr_t low, uintptr_t high) const {
+  return std::any_of(polled_.begin(), polled_.end(),
+                     [&](const PolledBytes& p) { return p.low <= low && high <= p.high; });
+}
+
 std::vector<OwnedMemory::Touched> OwnedMemory::extract_touched() {
   std::lock_guard guard(lock);
+  has_polled_ = false;
   return std::exchange(touched_, {});
 }
 
@@ -393,12 +411,27 @@ void meet_under_way(Rank* rank, const ProgramAccess& a) {
   }
 }
 
+/// The program waits by a load of memory of windows: it has what operations of others have done so
+/// far, where the value shows that.
+void record_poll(Rank* rank, const ProgramAccess& a) {
+  Looking looking;
+  OwnedMemory& owned = *rank->owned;
+  if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank) || getpid() != g_process.pid)
+    return;
+  {
+    std::lock_guard guard(owned.lock);
+    owned.add_polled(a.address, a.bytes);
+  }
+  MPIX_Tool_updates();
+}
+
 /// Records an access to windows' memory. The next call of MPI compares it; if the list is full, it
 /// is compared at once.
 void record_exposed_access(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank)) return;
+  if (owned.has_polled() && getpid() == g_process.pid) MPIX_Tool_updates();
   bool full = false;
   {
     std::lock_guard guard(owned.lock);
@@ -473,6 +506,10 @@ EXPORT void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
   auto* rank = static_cast<Rank*>(view->owner);
   if (!rank) rank = adopt(view);
   if (!rank || !rank->owned) return;
+  if (fgmpi::access::is_poll(*access)) {
+    if (!g_process.threads) record_poll(rank, *access);
+    return;
+  }
   // With threads, a call of another thread may order an access before or after those of other
   // ranks, which is not tracked.
   if (!g_process.threads) {

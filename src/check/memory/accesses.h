@@ -74,6 +74,11 @@ class OwnedMemory {
   /// next access. REQUIRES: the caller holds `lock`.
   bool touch(const access::ProgramAccess& access);
   bool is_exposed(uintptr_t address, size_t bytes) const;
+  /// The program waits, by loads of these bytes, for other ranks to change them. Such loads are not
+  /// recorded outside of epochs of fences and MPI_Win_post. REQUIRES: the caller holds `lock`.
+  void add_polled(uintptr_t address, size_t bytes);
+  /// Has the program waited so since its last call of MPI? A later load may follow what it has found.
+  bool has_polled() const { return has_polled_; }
   const std::vector<Exposed>& exposed() const { return exposed_; }
   /// Returns the recorded accesses and clears the list.
   std::vector<Touched> extract_touched();
@@ -117,6 +122,14 @@ class OwnedMemory {
 
   std::vector<Exposed> exposed_;
   std::vector<Touched> touched_;
+  static constexpr size_t kMostPolled = 64;
+  struct PolledBytes {
+    uintptr_t low, high;
+  };
+  bool is_polled(uintptr_t low, uintptr_t high) const;
+  std::vector<PolledBytes> polled_;  ///< the last kMostPolled of them
+  size_t next_polled_ = 0;
+  bool has_polled_ = false;
   size_t last_touched_ = 0;  ///< index of the access that was widened last
   OwnedRegions entries_[2];  ///< [0]: regions that operations read, [1]: that they write
   /// The number of regions in each granule; a counter that reaches 255 stays there until the rank

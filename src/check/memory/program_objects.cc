@@ -398,6 +398,7 @@ EXPORT void fgmpi_check_call(const fgmpi::access::ProgramCall* call) {
   Rank* rank = current_rank();
   if (!rank || rank->ended) return;
   follow_program(rank);
+  g_process.has_facts = true;
   t_program_call = *call;
 }
 

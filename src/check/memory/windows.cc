@@ -27,6 +27,9 @@ namespace {
 /// The process has no threads then.
 bool g_tells_epochs = false;
 
+/// Accesses outside of such epochs are being passed to the library.
+bool g_tells_used = false;
+
 unsigned long long place_of_call() {
   const Rank* rank = current_rank();
   return rank && rank->current ? rank->current->site : 0;
@@ -56,11 +59,36 @@ const char* sentence_of(Verb a, Verb b) {
 /// Is it a load or store of the program, or of a function of the C library that it called?
 bool is_of_program(const MPIX_Tool_access& access) { return std::strncmp(access.call, "MPI", 3); }
 
+bool is_load(const MPIX_Tool_access& access) {
+  return is_of_program(access) && verb_of(access) == Verb::kReads;
+}
+
 /// Reports a store of the program to memory that another access in a lock epoch is updating.
 void report_of_locks(std::vector<findings::Participant> calls) {
   report(FindingKind::kWindows,
          "the program writes memory of a window that another access changes and has not completed",
          "the other flushes or unlocks, and tells it, before that begins", std::move(calls));
+}
+
+/// Reports a load of the program and an operation in an epoch of locks, of which neither need come
+/// first: with the unified model only the value is open (MPI-4.0 section 12.7).
+void report_load(std::vector<findings::Participant> calls) {
+  report(
+      FindingKind::kWindows,
+      "the program reads memory of a window that another access changes, and nothing orders them",
+      "the other flushes or unlocks and tells the program, by a message or a collective, before "
+      "it reads; with MPI_WIN_UNIFIED harmless if either value may be read",
+      std::move(calls), true);
+}
+
+/// Reports two ranks that give a fence different assertions.
+void report_assertions(const MPIX_Tool_access& a, const MPIX_Tool_access& b) {
+  std::vector<findings::Participant> calls = {{a.rank, a.call, "", a.place, a.verb},
+                                              {b.rank, b.call, "", b.place, b.verb}};
+  if (std::strstr(a.verb, "without")) std::swap(calls[0], calls[1]);
+  report(FindingKind::kWindows, "members of a window give MPI_Win_fence different assertions",
+         "all give MPI_MODE_NOPRECEDE, or none does, and so with MPI_MODE_NOSUCCEED",
+         std::move(calls));
 }
 
 /// Is the current call made in an epoch of locks?
@@ -104,6 +132,7 @@ std::string arguments_of(const MPIX_Tool_access& access) {
 void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, const char* where) {
   const Rank* rank = current_rank();
   if (!g_process.on || !rank || (!rank->current && !is_of_program(*second))) return;
+  if (where && !*where) return report_assertions(*second, *first);
   const char* use = where ? where : "the same memory of its own";
   auto role = [&](const MPIX_Tool_access& access) {
     return where ? format("%s %s of the memory of rank %d", access.verb, use, access.target)
@@ -129,6 +158,8 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   // The two orders of the same accesses are one finding.
   if (calls[1].site < calls[0].site) std::swap(calls[0], calls[1]);
   if (rank->calls == 0 && !g_tells_epochs) return report_of_locks(std::move(calls));
+  if (is_load(*second) ? g_tells_used : is_load(*first) && is_in_locks(*rank))
+    return report_load(std::move(calls));
   if (is_of_program(*first) && is_in_locks(*rank)) return report_unordered(std::move(calls));
   if (is_of_program(*second)) return report_of_program(*second, *first, std::move(calls));
   if (is_of_program(*first)) return report_of_program(*first, *second, std::move(calls));
@@ -235,6 +266,14 @@ Regions regions_of(const CheckedCall& call) {
   Regions regions;
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
+void set_synchronised(Rank* rank, MPI_Win window) {
+  for (Exposed& e : rank->windows) {
+    if (e.win != window || e.synchronised) continue;
+    e.synchronised = true;
+    if (rank->owned) rank->owned->expose(rank->windows);
+  }
+}
+
     const Parameter& p = info.parameters[i];
     // The functions for single elements have neither a count nor a datatype for each buffer.
     const int type = p.second >= 0 ? p.second : call.find("datatype");
@@ -403,8 +442,10 @@ void compare_exposed_accesses(CheckedCall* call) {
     }
     MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
                        static_cast<MPI_Count>(t.high - t.low), t.writes,
+      g_tells_used = true;
                        words_of(t.function, t.writes), site, keeps);
     if (!keeps) continue;
+      g_tells_used = false;
     for (Exposed& e : rank->windows) e.kept |= e.win == t.win;
   }
 }
@@ -518,6 +559,9 @@ void record_epochs_after(CheckedCall* call) {
     case kCall_MPI_Win_unlock_all:
       end_passive(call->rank(), window, &epochs);
       epochs.all_locked.reset();
+    case kCall_MPI_Win_sync:
+      set_synchronised(call->rank(), window);
+      break;
       break;
     default:
       record_operation(*call, &epochs);

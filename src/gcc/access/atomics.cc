@@ -5,6 +5,7 @@
 // leaves the memory as it is.
 #include "gcc/access/look.h"
 
+using fgmpi::access::announce_poll;
 using fgmpi::access::look;
 
 namespace {
@@ -80,6 +81,7 @@ void store(volatile Wide* at, Wide value, int) {
   }
 #define ATOMICS(bits, T)                                                             \
   FGMPI_ENTRY T __tsan_atomic##bits##_load(const volatile T* at, int) {              \
+    announce_poll(reinterpret_cast<uintptr_t>(at), sizeof(T), FGMPI_PLACE);          \
     look(at, sizeof(T), false, FGMPI_PLACE);                                         \
     return load(at);                                                                 \
   }                                                                                  \

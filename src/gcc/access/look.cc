@@ -63,6 +63,10 @@ void check_range_access(uintptr_t address, size_t bytes, bool writes, const void
   report_access({address, bytes, writes, !writes, function, place});
 }
 
+void announce_poll(uintptr_t address, size_t bytes, const void* place) {
+  if (g_view.length[0] != 0 && g_checker) check_range_access(address, bytes, false, place, kPolls);
+}
+
 /// True where memory in a loop's range may be owned, so that the loop needs its calls.
 static bool touches(uintptr_t low, size_t bytes, bool writes) {
   const uintptr_t first = g_view.low[writes], length = g_view.length[writes];
@@ -85,6 +89,9 @@ FGMPI_ENTRY void fgmpi_access_read(void* at, size_t bytes) {
 }
 FGMPI_ENTRY void fgmpi_access_write(void* at, size_t bytes) {
   check_access_slowly(reinterpret_cast<uintptr_t>(at), bytes, true, false, FGMPI_PLACE);
+}
+FGMPI_ENTRY void fgmpi_access_polls(const void* at, size_t bytes) {
+  announce_poll(reinterpret_cast<uintptr_t>(at), bytes, FGMPI_PLACE);
 }
 FGMPI_ENTRY int fgmpi_access_touches(uintptr_t low, size_t bytes, int writes) {
   return touches(low, bytes, writes);

@@ -22,6 +22,10 @@ namespace fgmpi::access {
 [[gnu::visibility("hidden")]] void check_range_access(uintptr_t address, size_t bytes, bool writes,
                                                       const void* place, const char* function);
 
+/// A load of these bytes follows, as kPolls says.
+[[gnu::visibility("hidden")]] void announce_poll(uintptr_t address, size_t bytes,
+                                                 const void* place);
+
 /// Checks an access, in line: a compare and a jump where no operation owns memory. REQUIRES: bytes
 /// <= kMost.
 [[gnu::always_inline]] inline void look(const volatile void* at, size_t bytes, bool writes,

@@ -53,6 +53,14 @@ struct ProgramAccess {
   const void* place;  ///< the address to which the entry point returns, in the program's code
 };
 
+/// In place of ProgramAccess::function: no access, but the one that follows is a load by which the
+/// program waits for others to change the memory: a volatile or atomic one, or one that decides
+/// whether a loop with calls ends.
+inline constexpr const char* kPolls = "?";
+inline bool is_poll(const ProgramAccess& access) {
+  return access.function && *access.function == *kPolls;
+}
+
 /// What the compiler knows about the buffers of the call of MPI that follows (plugin/facts.cc).
 ///
 ///   facts   NAME ['?'] '|'

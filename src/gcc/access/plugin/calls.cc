@@ -6,7 +6,7 @@ namespace access_plugin {
 namespace {
 
 /// Types and declarations that the plugin makes once for each file that is compiled.
-enum Made { kWord, kView, kRead, kWrite, kTouches, kFacts, kMadeCount };
+enum Made { kWord, kView, kRead, kWrite, kTouches, kFacts, kPolls, kMadeCount };
 tree g_made[kMadeCount];
 
 const ggc_root_tab kRoots[] = {
@@ -149,6 +149,16 @@ tree facts_function() {
         build_function_type_list(void_type_node, const_ptr_type_node, const_ptr_type_node,
                                  size_type_node, const_ptr_type_node, size_type_node, NULL_TREE),
         ".cX X X X X ");
+  return decl;
+}
+
+tree polls_function() {
+  tree& decl = g_made[kPolls];
+  if (!decl)
+    decl = declare_function(
+        "fgmpi_access_polls",
+        build_function_type_list(void_type_node, const_ptr_type_node, size_type_node, NULL_TREE),
+        ".cX X ");
   return decl;
 }
 

@@ -41,6 +41,9 @@ tree touches_function();
 /// void* second, size_t bytes) (gcc/access/calls.cc).
 tree facts_function();
 
+/// The function void fgmpi_access_polls(const void*, size_t) (look.cc).
+tree polls_function();
+
 /// Converts `value` to a word; adds the code for that to `code`.
 tree as_word(tree value, gimple_seq* code);
 /// Makes a new name for `first` combined with `second`: a word, unless `type` gives the result's

@@ -295,10 +295,90 @@ bool announce(function* f, gimple_stmt_iterator* gsi) {
   return true;
 }
 
+// ---- Loads by which the program waits -----------------------------------------------------------
+
+/// Does the loop call anything, as one that waits for other ranks must?
+bool has_calls(function* f, class loop* loop) {
+  basic_block block;
+  FOR_EACH_BB_FN(block, f) {
+    if (!flow_bb_inside_loop_p(loop, block)) continue;
+    for (gimple_stmt_iterator gsi = gsi_start_bb(block); !gsi_end_p(gsi); gsi_next(&gsi))
+      if (is_gimple_call(gsi_stmt(gsi)) && !gimple_call_internal_p(gsi_stmt(gsi)) &&
+          !gimple_call_builtin_p(gsi_stmt(gsi)) && !is_facts_call(gsi_stmt(gsi)))
+        return true;
+  }
+  return false;
+}
+
+/// A load of memory that others may change.
+bool is_shared_load(gimple* statement) {
+  if (!gimple_assign_load_p(statement)) return false;
+  tree from = gimple_assign_rhs1(statement), base = get_base_address(from);
+  tree bytes = TYPE_SIZE_UNIT(TREE_TYPE(from));
+  if (!base || !bytes || !tree_fits_uhwi_p(bytes) || TREE_CODE(from) == BIT_FIELD_REF ||
+      (TREE_CODE(from) == COMPONENT_REF && DECL_BIT_FIELD(TREE_OPERAND(from, 1))))
+    return false;
+  return TREE_CODE(base) == MEM_REF || (VAR_P(base) && TREE_ADDRESSABLE(base));
+}
+
+/// Collects the loads in the loop from which the value is computed.
+void find_loads(class loop* loop, tree value, int depth, auto_vec<gimple*>* loads) {
+  if (!value || TREE_CODE(value) != SSA_NAME || depth > 8) return;
+  gimple* from = SSA_NAME_DEF_STMT(value);
+  if (!gimple_bb(from) || !flow_bb_inside_loop_p(loop, gimple_bb(from))) return;
+  if (is_shared_load(from)) {
+    if (!loads->contains(from)) loads->safe_push(from);
+    return;
+  }
+  if (!is_gimple_assign(from)) return;
+  for (unsigned i = 1; i < gimple_num_ops(from); ++i)
+    find_loads(loop, gimple_op(from, i), depth + 1, loads);
+}
+
+/// Collects the loads that decide whether a loop with calls ends, and those of volatile memory.
+void find_polls(function* f, auto_vec<gimple*>* loads) {
+  basic_block block;
+  FOR_EACH_BB_FN(block, f) {
+    for (gimple_stmt_iterator gsi = gsi_start_bb(block); !gsi_end_p(gsi); gsi_next(&gsi))
+      if (gimple_has_volatile_ops(gsi_stmt(gsi)) && is_shared_load(gsi_stmt(gsi)))
+        loads->safe_push(gsi_stmt(gsi));
+    class loop* loop = loops_for_fn(f) ? block->loop_father : nullptr;
+    gimple_stmt_iterator end = gsi_last_nondebug_bb(block);
+    gimple* last = gsi_end_p(end) ? NULL : gsi_stmt(end);
+    if (!loop || !loop_outer(loop) || !last || gimple_code(last) != GIMPLE_COND) continue;
+    bool leaves = false;
+    edge e;
+    edge_iterator at;
+    FOR_EACH_EDGE(e, at, block->succs) leaves |= !flow_bb_inside_loop_p(loop, e->dest);
+    if (!leaves || !has_calls(f, loop)) continue;
+    find_loads(loop, gimple_cond_lhs(last), 0, loads);
+    find_loads(loop, gimple_cond_rhs(last), 0, loads);
+  }
+}
+
+/// Puts a call of fgmpi_access_polls() in front of each of these loads.
+bool announce_polls(function* f) {
+  auto_vec<gimple*> loads;
+  find_polls(f, &loads);
+  for (gimple* load : loads) {
+    gimple_stmt_iterator gsi = gsi_for_stmt(load);
+    tree from = gimple_assign_rhs1(load);
+    tree address = build_fold_addr_expr(unshare_expr(from));
+    address = force_gimple_operand_gsi(&gsi, address, true, NULL_TREE, true, GSI_SAME_STMT);
+    gcall* call = gimple_build_call(polls_function(), 2, address,
+                                    fold_convert(size_type_node, TYPE_SIZE_UNIT(TREE_TYPE(from))));
+    gimple_set_location(call, gimple_location(load));
+    gimple_set_block(call, gimple_block(load));
+    gimple_call_set_nothrow(call, true);
+    gsi_insert_before(&gsi, call, GSI_SAME_STMT);
+  }
+  return !loads.is_empty();
+}
+
 }  // namespace
 
 unsigned announce_mpi_calls(function* f) {
-  bool any = false;
+  bool any = announce_polls(f);
   basic_block block;
   FOR_EACH_BB_FN(block, f)
   for (gimple_stmt_iterator gsi = gsi_start_bb(block); !gsi_end_p(gsi); gsi_next(&gsi))
