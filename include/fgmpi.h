@@ -290,7 +290,8 @@ typedef void (*MPIX_Tool_conflict)(const MPIX_Tool_access* second, const MPIX_To
 /* Makes MPI check one-sided accesses as by FGMPI_RMA_CHECK=on, from the process's first window on.
  * `conflict` is called by the rank that makes the second access, in place of a text on standard
  * error. `where`: "bytes 0 to 3"; null: the second access uses the origin memory of the first,
- * which is not complete. Both functions call nothing of MPI. A tool calls this in all processes
+ * which is not complete. Verbs that begin with "gives", and an empty `where`: the two ranks give the
+ * calls different assertions. Both functions call nothing of MPI. A tool calls this in all processes
  * before MPI_Init. Local. */
 int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
 /* What a tool knows of the order of events in ranks, so that accesses in epochs of locks, and calls
@@ -318,6 +319,10 @@ int MPIX_Tool_used(const void* address, MPI_Count bytes, int writes, const char*
  * change window memory of the running rank, which may have found the change. A tool calls this
  * before the rank communicates. Local. */
 int MPIX_Tool_updates(void);
+/* Writes to `times`, where there is room for `most`, the addresses of these times, one for each
+ * window of the running rank, and returns their number. While no time is later than before,
+ * MPIX_Tool_updates does nothing. An address is valid until the window is freed. Local. */
+int MPIX_Tool_update_times(const long long** times, int most);
 /* Reports that the program of the running rank has loaded or stored (writes != 0) bytes since its
  * last call of MPI: of its own memory in win, or of any rank's in a shared window. MPI compares
  * them with accesses of others in the same epoch of fences or of MPI_Win_post. MPIX_Tool_conflict

@@ -133,7 +133,7 @@ void CheckedCall::check_arguments() {
     return run_rules<RulePhase::kCheck>(rules & kOfState);
   const uint64_t before = g_process.reports;
   run_rules<RulePhase::kCheck>(rules);
-  if (!may_keep || g_process.reports != before) return;
+  if (!may_keep || g_process.reports != before || uses_windows(*this)) return;
   kept->set_known(rank_->epoch, RememberedCall::kFine);
   kept->arrays = arrays;
 }

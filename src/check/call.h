@@ -484,13 +484,15 @@ void report_epochs_left(Rank* rank);
 /// follow_conflicts().
 void follow_order();
 /// A call of a rank with windows begins: what the rank may have found in its memory counts as known
-/// from now on. Rule of a mode (rules.def).
+/// from now on. For repeated calls, which have no buffers there, learn_of_updates_quickly() suffices.
 void learn_of_windows(CheckedCall* call);
+/// Do buffers of the call lie in memory of the rank's windows?
+bool uses_windows(const CheckedCall& call);
 /// The rank may know of all events of all ranks, because of a call whose order is not tracked.
 void learn_everything(Rank* rank);
 /// The call of a rank with windows is complete, and has written these regions. `status`: of a
 /// receive.
-void record_used_memory(const Rank& rank, const CallRecord& call, const Regions& regions,
+void record_used_memory(Rank* rank, const CallRecord& call, const Regions& regions,
                         const MPI_Status* status);
 /// Does so for a blocking call that has memory of a window among its buffers.
 void record_used_memory_after(CheckedCall* call);
@@ -499,6 +501,9 @@ void record_used_memory_after(CheckedCall* call);
 /// Before MPI_Win_fence and MPI_Win_free: have the operations since the last fence been completed,
 /// and do the assertions hold?
 void check_epochs_before(CheckedCall* call);
+/// The rank's own memory in a window has been changed since the last fence, for MPI_MODE_NOSTORE.
+void record_change(Rank* rank, uintptr_t low, uintptr_t high,
+                   const findings::Participant& participant);
 /// An operation of one-sided communication, or MPI_Win_fence, has returned.
 void record_operation(const CheckedCall& call, Epochs* epochs);
 void record_fence(const CheckedCall& call, Epochs* epochs);

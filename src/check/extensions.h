@@ -17,6 +17,7 @@
 #pragma weak MPIX_Tool_orders
 #pragma weak MPIX_Tool_used
 #pragma weak MPIX_Tool_updates
+#pragma weak MPIX_Tool_update_times
 #pragma weak MPIX_Tool_parked
 #pragma weak MPIX_Tool_ends
 #pragma weak MPIX_Tool_conflicts

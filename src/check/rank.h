@@ -476,7 +476,8 @@ struct alignas(64) Rank {
   int world = 0;
   bool in_call = false;
   bool initialised = false, ended = false;
-  bool in_turn = true;  ///< `posted` is empty and there are no `races`
+  bool in_turn = true;       ///< `posted` is empty and there are no `races`
+  bool has_windows = false;  ///< `windows` is not empty
   uint32_t last_message_number = 0;
   PendingOperations begun;
   std::vector<PendingRegion> regions;
@@ -501,7 +502,6 @@ struct alignas(64) Rank {
   Calls init_call = kCall_MPI_Init;
   int level = MPI_THREAD_SINGLE;
   bool arguments_told = false;  ///< a wrong argument of the current call was reported
-  bool has_windows = false;     ///< `windows` is not empty
   pthread_t thread{};           ///< the rank's first thread
   /// Set where the program was compiled with -check (accesses.h); never freed.
   OwnedMemory* owned = nullptr;
@@ -516,6 +516,10 @@ struct alignas(64) Rank {
   std::unordered_map<int, OwnComm> comms;
   std::map<MPI_Win, Epochs> epochs;
   std::vector<Exposed> windows;
+  /// The times at which others last began to change memory of these windows, and the latest of them
+  /// that the rank's clock has.
+  std::vector<const long long*> update_times;
+  long long updates_known = 0;
   std::map<uint64_t, OpenFile> files;  ///< by handle
   int64_t longest_region = 0;
   std::unordered_map<int, QueuedMessage> probed_messages;  ///< by MPI_Message
@@ -553,6 +557,15 @@ struct alignas(64) Rank {
   void forget_comm(MPI_Comm handle);
 };
 
+/// The rank may have found in its own memory what operations of others have done: its clock
+/// learns the time of that, where it is new (windows_order.cc).
+void learn_of_updates(Rank* rank);
+[[gnu::always_inline]] inline void learn_of_updates_quickly(Rank* rank) {
+  for (const long long* time : rank->update_times)
+    if (__atomic_load_n(time, __ATOMIC_RELAXED) > rank->updates_known) [[unlikely]]
+      return learn_of_updates(rank);
+}
+
 struct Process {
   bool on = false;
   uint32_t kinds = findings::kAllKinds;
@@ -568,6 +581,7 @@ struct Process {
   bool all_in_full = false;   ///< FGMPI_CHECK_REPEATED=off: no call takes the path of repeated ones
   bool makes_others = false;  ///< extensions make communicators that are not tracked
   bool has_windows = false;   ///< a rank has made a window
+  bool has_facts = false;     ///< the plugin of mpicc -check has compiled a program here
   bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
   /// Calls that impose an order which is not tracked (windows, other jobs) were made, so races are
   /// not reported.
@@ -581,7 +595,6 @@ struct Process {
   uint64_t reports = 0;            ///< findings so far, including those of unwanted kinds
   uint64_t of_arguments = 0;       ///< findings of that kind
   std::vector<uint64_t> deadlock;  ///< keys of findings that are withdrawn if a rank goes on
-  bool has_facts = false;     ///< the plugin of mpicc -check has compiled a program here
   bool wants(FindingKind kind) const { return kinds & findings::bit_of(kind); }
   /// Are vector clocks maintained?
   bool follows_order() const {

@@ -124,6 +124,8 @@ void AccessTable::enter(const AccessRecord& pattern, const AddressRuns& runs, bo
     std::lock_guard<SpinLock> guard(lock_);
     if (pattern.kind <= EpochKind::kPassive && !only_reads(pattern))
       __atomic_store_n(&updated_[pattern.member % kPlaces], now_ns(), __ATOMIC_RELEASE);
+    if (pattern.kind == EpochKind::kLocal && !only_reads(pattern))
+      __atomic_store_n(&stored_[pattern.member % kPlaces], now_ns(), __ATOMIC_RELEASE);
     compare(pattern, runs, most, order, found);
     if (keeps && (found->empty() || keeps_conflicting)) overflowed = !add_runs(pattern, runs);
   }
@@ -176,8 +178,24 @@ bool AccessTable::add_runs(const AccessRecord& pattern, const AddressRuns& runs)
   return true;
 }
 
+void AccessTable::record_assertions(uint32_t fence, int assertions, int32_t origin,
+                                    uint64_t place) {
+  std::lock_guard<SpinLock> guard(lock_);
+  FenceAssertions& all = assertions_[fence & 1];
+  if (all.number != fence + 1) all = {fence + 1, {}};
+  for (size_t i = 0; i < std::size(kAgreedAssertions); ++i)
+    all.by[i][(assertions & kAgreedAssertions[i]) != 0] = {true, origin, place};
+}
+
+FenceAssertions::GivenBy AccessTable::asserted_by(uint32_t fence, size_t assertion, bool given) {
+  std::lock_guard<SpinLock> guard(lock_);
+  const FenceAssertions& all = assertions_[fence & 1];
+  return all.number == fence + 1 ? all.by[assertion][given] : FenceAssertions::GivenBy();
+}
+
 void AccessTable::add_done(const AccessRecord& record) {
-  AccessRecord *end = records_ + used_, *earliest = nullptr;
+  AccessRecord *end = records_ + used_, *earliest = nullptr, *earliest_load = nullptr;
+  uint32_t loads = 0;
   for (AccessRecord* old = records_; old != end; ++old) {
     if (!old->done) continue;
     if (is_again(*old, record)) {
@@ -185,6 +203,14 @@ void AccessTable::add_done(const AccessRecord& record) {
       return;
     }
     if (!earliest || old->done < earliest->done) earliest = old;
+    if (!is_load(*old)) continue;
+    ++loads;
+    if (!earliest_load || old->done < earliest_load->done) earliest_load = old;
+  }
+  // Loads are many, and a conflict with one is only noted: they displace nothing else.
+  if (is_load(record) && loads >= kMostLoads) {
+    *earliest_load = record;
+    return;
   }
   if (earliest && (done_ >= kMostDone || used_ == kMost)) {
     *earliest = record;
@@ -195,11 +221,3 @@ void AccessTable::add_done(const AccessRecord& record) {
 }
 
 }  // namespace fgmpi::rma
-    if (!is_load(*old)) continue;
-    ++loads;
-    if (!earliest_load || old->done < earliest_load->done) earliest_load = old;
-  }
-  // Loads are many, and a conflict with one is only noted: they displace nothing else.
-  if (is_load(record) && loads >= kMostLoads) {
-    *earliest_load = record;
-    return;

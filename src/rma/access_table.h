@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -149,14 +150,30 @@ class AccessTable {
   int64_t updated(uint32_t member) const {
     return __atomic_load_n(&updated_[member % kPlaces], __ATOMIC_ACQUIRE);
   }
-  /// When an exclusive lock was last released.
-  int64_t released() const { return __atomic_load_n(&released_, __ATOMIC_ACQUIRE); }
+  /// Where that time is.
+  const int64_t* update_time(uint32_t member) const { return &updated_[member % kPlaces]; }
+  /// When the member itself last reported to have changed its memory; 0: never.
+  int64_t stored(uint32_t member) const {
+    return __atomic_load_n(&stored_[member % kPlaces], __ATOMIC_ACQUIRE);
+  }
+  /// When an exclusive lock, or any lock, was last released.
+  int64_t released(bool exclusive) const {
+    return __atomic_load_n(&released_[exclusive], __ATOMIC_ACQUIRE);
+  }
   /// When a member of the process last began such a call.
   int64_t told(uint32_t call) const { return __atomic_load_n(&told_[call], __ATOMIC_ACQUIRE); }
   void set_told(uint32_t call, int64_t now) {
     __atomic_store_n(&told_[call], now, __ATOMIC_RELEASE);
   }
-  void set_released(int64_t now) { __atomic_store_n(&released_, now, __ATOMIC_RELEASE); }
+  /// The member gives the assertions to its fence of this number.
+  void record_assertions(uint32_t fence, int assertions, int32_t origin, uint64_t place);
+  /// A member that has given the assertion with this index to that fence, or, without `given`, one
+  /// that has not.
+  FenceAssertions::GivenBy asserted_by(uint32_t fence, size_t assertion, bool given);
+  void set_released(bool exclusive, int64_t now) {
+    __atomic_store_n(&released_[false], now, __ATOMIC_RELEASE);
+    if (exclusive) __atomic_store_n(&released_[true], now, __ATOMIC_RELEASE);
+  }
 
  private:
   using AccessRecords = std::vector<AccessRecord>;
@@ -185,10 +202,13 @@ class AccessTable {
   SpinLock lock_;
   uint32_t used_;
   uint32_t overflowed_;
-  uint32_t done_;  ///< number of records that are done
-  int64_t released_;
+  uint32_t done_;        ///< number of records that are done
+  int64_t released_[2];  ///< [false]: of any lock
   int64_t told_[4];
   int64_t updated_[kPlaces];
+  int64_t stored_[kPlaces];
+  /// By the lowest bit of the fence's number: no member is two fences ahead of another.
+  FenceAssertions assertions_[2];
   AccessRecord records_[kMost];
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -82,6 +83,7 @@ struct CheckedMember {
   uint32_t phase = 0;
   std::vector<int32_t> targets;  ///< with records of epochs of locks
   std::vector<int32_t> reads;    ///< targets that were read since the last flush, with a tool
+  std::set<int32_t> have_read;   ///< those that were read before that
   std::vector<PendingMemory::iterator> pending;
 };
 std::unordered_map<const Win*, CheckedMember>& members() {
@@ -422,6 +424,7 @@ void learn_from_reads(Win* win, CheckedMember* member, int32_t rank) {
   int64_t latest = 0;
   std::erase_if(member->reads, [&](int32_t target) {
     if (rank >= 0 && target != rank) return false;
+    member->have_read.insert(target);
     const Reach& reach = reach_of(win, target);
     latest =
         std::max(latest, reach.part->table ? reach.part->table->updated(reach.member) : now_ns());
@@ -430,13 +433,18 @@ void learn_from_reads(Win* win, CheckedMember* member, int32_t rank) {
   learn(latest);
 }
 
+/// The member has completed reads of that memory. It may have found what the target has stored
+/// there, also what the target has not reported yet.
+bool has_read(const Win* win, int32_t rank) { return members()[win].have_read.contains(rank); }
+
 /// Compares an access, and adds it to its table where `keeps` is set. May switch.
 Status enter(Win* win, int32_t rank, const AccessRecord& record, const AddressRuns& runs,
              bool keeps) {
   const Reach reach = reach_of(win, rank);
   std::vector<Conflict> found;
   if (AccessTable* table = reach.part->table) {
-    learn(table->released());
+    learn(table->released(true));
+    if (has_read(win, rank)) learn(table->stored(reach.member));
     table->enter(record, runs, keeps, !g_fails, AccessTable::kMost, &found, {is_ordered, win});
   } else {
     enter_far(win, rank, record, runs, keeps, !g_fails, &found);
@@ -574,6 +582,16 @@ Status check_used(uint64_t address, uint64_t bytes, bool writes, const char* cal
   });
 }
 
+std::vector<const int64_t*> update_times() {
+  std::vector<const int64_t*> times;
+  const auto mine = windows_of_ranks().find(comm::rank_state()->local);
+  if (!follows_order() || mine == windows_of_ranks().end()) return times;
+  for (Win* win : mine->second)
+    if (const AccessTable* table = win->shared->own().table)
+      times.push_back(table->update_time(own_member(win)));
+  return times;
+}
+
 void learn_of_updates() {
   const auto mine = windows_of_ranks().find(comm::rank_state()->local);
   if (!follows_order() || mine == windows_of_ranks().end()) return;
@@ -620,10 +638,50 @@ void learn_what_was_told(Win* win, uint32_t call) {
 
 }  // namespace
 
-void fence_begins(Win* win) { tell(win, fence_of(win)); }
+void fence_begins(Win* win, int assertion) {
+  if (AccessTable* own = win->shared->own().table)
+    own->record_assertions(members()[win].phase, assertion, win->comm->rank, place());
+  tell(win, fence_of(win));
+}
+
+namespace {
+
+/// The words for one of kAgreedAssertions; the first one begins with kGives.
+const char* words_of_assertion(size_t assertion, bool given) {
+  static const char* const kWords[][2] = {
+      {"gives it without MPI_MODE_NOPRECEDE", "gives MPI_MODE_NOPRECEDE to it"},
+      {"gives it without MPI_MODE_NOSUCCEED", "gives MPI_MODE_NOSUCCEED to it"}};
+  return kWords[assertion][given];
+}
+
+/// Reports a member that has given other assertions to the fence, which this member has passed
+/// (MPI-4.0 section 12.5.5: all members give these, or none).
+Status compare_assertions(Win* win, int assertion) {
+  const uint32_t fence = members()[win].phase;
+  for (const WindowPart& part : win->shared->parts)
+    for (size_t i = 0; part.table && i < std::size(kAgreedAssertions); ++i) {
+      const bool given = (assertion & kAgreedAssertions[i]) != 0;
+      const FenceAssertions::GivenBy other = part.table->asserted_by(fence, i, !given);
+      if (!other.known) continue;
+      const int32_t me = world_of(win, win->comm->rank), they = world_of(win, other.origin);
+      const Observed mine = {"MPI_Win_fence", words_of_assertion(i, given), me, me, place()};
+      const Observed theirs = {"MPI_Win_fence", words_of_assertion(i, !given), they, they,
+                               other.place};
+      if (g_observer.conflict && !g_fails)
+        g_observer.conflict(mine, theirs, "");
+      else
+        FGMPI_TRY(
+            report(format("MPI_Win_fence: rank %d %s, rank %d %s (%s)", win->comm->rank, mine.verb,
+                          other.origin, theirs.verb, words_of_window(win).c_str())));
+    }
+  return {};
+}
+
+}  // namespace
 
 Status fence_passed(Win* win, int assertion) {
   learn_what_was_told(win, fence_of(win));
+  FGMPI_TRY(compare_assertions(win, assertion));
   CheckedMember& member = members()[win];
   const uint32_t phase = ++member.phase;
   member.reads.clear();
@@ -662,12 +720,13 @@ void exposure_ended(Win* win) {
 void lock_acquired(Win* win, int32_t rank, bool exclusive, bool known) {
   if (!follows_order()) return;
   const AccessTable* table = reach_of(win, rank).part->table;
-  learn(exclusive || known || !table ? now_ns() : table->released());
+  learn(known || !table ? now_ns() : table->released(!exclusive));
 }
 
 void lock_released(Win* win, int32_t rank, bool exclusive) {
-  if (!follows_order() || !exclusive) return;
-  if (AccessTable* table = reach_of(win, rank).part->table) table->set_released(now_ns());
+  if (!follows_order()) return;
+  if (AccessTable* table = reach_of(win, rank).part->table)
+    table->set_released(exclusive, now_ns());
 }
 
 void flushed(Win* win, int32_t rank, bool local) {

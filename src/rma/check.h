@@ -6,7 +6,8 @@
 // Each process has a table of the accesses to its members' memory that no synchronisation has ended
 // yet. The table lies behind the process's control area, so in memory that peers of the host share:
 //
-//   | lock, used, overflowed, done: 4 each | times 69 x 8 | records: 136 each, kMost of them |
+//   | lock, used, overflowed, done: 4 each | times 134 x 8 | assertions of two fences |
+//   | records: 168 each, kMost of them |
 //
 // Untouched pages of it cost nothing. Processes that cannot map the table (other hosts, other
 // transports) ask its owner by messages and wait for the answer (check_message.h).
@@ -23,10 +24,11 @@
 // conflict with later accesses of ranks that cannot know of them. The tool follows messages and
 // collectives. What this layer orders, it tells the tool as a time: the rank may know of all that
 // was complete by then. So it may know too much, and conflicts are missed, but never too little:
-//   an exclusive lock                                    now
+//   an exclusive lock                                    the last release of any
 //   MPI_Win_fence, _start, _wait    when a member last began that fence, MPI_Win_post, _complete
 //   a shared lock                                        the last release of an exclusive one
 //   a flush after reads, at the target's memory          the last update there
+//   an operation, where the target has been read before  the last change by the target itself
 //   any call of a rank with windows                      the last update of its own memory
 //   memory that is shared, reads that end by a request   for ever
 //
@@ -44,6 +46,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "base/status.h"
 #include "datatype/datatype.h"
@@ -79,7 +82,9 @@ struct OrderStamp {
 /// The functions of a tool to which conflicts are reported, in place of standard error. `place`
 /// identifies the place of the present call. `conflict` runs in the call that makes the second
 /// access. `where`: "bytes 0 to 3"; nullptr for the origin memory of `first`, an operation that is
-/// not complete.
+/// not complete. Not of accesses: two members that give a fence different assertions have verbs that
+/// begin with kGives, and `where` is empty.
+inline constexpr const char* kGives = "gives";
 struct ConflictObserver {
   uint64_t (*place)();
   void (*conflict)(const Observed& second, const Observed& first, const char* where);
@@ -133,6 +138,9 @@ Status check_program_now(Win* win, uint64_t address, uint64_t bytes, bool reads,
 /// that is complete. `call`, `place`: as for check_program(). REQUIRES: checking(). Errors: as
 /// above.
 Status check_used(uint64_t address, uint64_t bytes, bool writes, const char* call, uint64_t place);
+/// The addresses of the times at which operations of others have last changed memory of the running
+/// rank, one for each of its windows; valid until the window is freed.
+std::vector<const int64_t*> update_times();
 /// Tells the tool when operations of others have last changed memory of the running rank.
 void learn_of_updates();
 /// True while operations of epochs of locks to the running rank's memory in the window are under
@@ -141,7 +149,7 @@ bool is_under_way(Win* win);
 
 // ---- The ends of accesses. REQUIRES: checking(). ------------------------------------------------
 /// Called before the barrier of MPI_Win_fence.
-void fence_begins(Win* win);
+void fence_begins(Win* win, int assertion);
 /// Called when the barrier of MPI_Win_fence is over. Errors: as above.
 Status fence_passed(Win* win, int assertion);
 /// Called by MPI_Win_post, before others learn of it. Errors: as above.

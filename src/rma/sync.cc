@@ -508,7 +508,7 @@ Status fence_after_all(Win* win, int assertion) {
                  "%s is in an exposure epoch of MPI_Win_post; allowed is it after MPI_Win_wait",
                  name_of(win).c_str());
   if (__builtin_expect(a.outstanding != 0 || a.stores, 0)) drain(win, "MPI_Win_fence");
-  if (checking()) fence_begins(win);
+  if (checking()) fence_begins(win, assertion);
   // The barrier's messages order what is stored and loaded on either side
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
   // Even with MPI_MODE_NOPRECEDE the epoch that begins must not reach a member that has not come.

@@ -69,7 +69,32 @@ void check_epochs_before(CheckedCall* call) {
            {call->me(), participant(call->rank(), *epochs.fence_operation, "is not completed")});
 }
 
+void record_change(Rank* rank, uintptr_t low, uintptr_t high,
+                   const findings::Participant& participant) {
+  for (const Exposed& e : rank->windows) {
+    if (!e.own || !e.meets(low, high - low)) continue;
+    const auto epochs = rank->epochs.find(e.win);
+    if (epochs != rank->epochs.end() && !epochs->second.store) epochs->second.store = participant;
+  }
+}
+
+namespace {
+
+/// An operation that writes into its origin memory changes the rank's windows there.
+void record_changed_origin(const CheckedCall& call) {
+  const CallInfo& info = call.info();
+  for (unsigned set = info.sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    if (info.parameters[i].what == ParameterUse::kRead) continue;
+    const auto low = static_cast<uintptr_t>(call.at(i));
+    record_change(call.rank(), low, low + 1, call.me("has changed the memory"));
+  }
+}
+
+}  // namespace
+
 void record_operation(const CheckedCall& call, Epochs* epochs) {
+  if (uses_windows(call) && call.info().at.target >= 0) record_changed_origin(call);
   const int8_t target = call.info().at.target;
   if (target < 0 || call.at(target) == MPI_PROC_NULL || !epochs->fence || epochs->started) return;
   const bool locked = epochs->all_locked || !epochs->locked.empty();

@@ -175,6 +175,18 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
       std::move(calls));
 }
 
+/// The windows of the rank, or their memory, have changed.
+void update_windows(Rank* rank) {
+  rank->has_windows = !rank->windows.empty();
+  ++rank->epoch;  // calls may have buffers in windows now that had none
+  rank->update_times.clear();
+  if (MPIX_Tool_update_times && rank->has_windows) {
+    rank->update_times.resize(static_cast<size_t>(MPIX_Tool_update_times(nullptr, 0)));
+    MPIX_Tool_update_times(rank->update_times.data(), static_cast<int>(rank->update_times.size()));
+  }
+  if (rank->owned) rank->owned->expose(rank->windows);
+}
+
 /// Adds the memory of other members of a shared window: the ranges in front of the rank's own and
 /// behind it. Gaps between segments are included; nobody accesses them.
 void add_segments(Rank* rank, MPI_Win window, uintptr_t low, uintptr_t high) {
@@ -215,8 +227,7 @@ void add_window(Rank* rank, MPI_Win window) {
   if (bytes > 0)
     rank->windows.push_back({low, low + bytes, window, true, false, false, false, !shared});
   if (shared) add_segments(rank, window, low, low + bytes);
-  rank->has_windows = !rank->windows.empty();
-  if (rank->owned) rank->owned->expose(rank->windows);
+  update_windows(rank);
 }
 
 void record_window_made(const CheckedCall* call, MPI_Win window) {
@@ -233,8 +244,7 @@ void record_window_made(const CheckedCall* call, MPI_Win window) {
 
 void remove_window(Rank* rank, MPI_Win window) {
   std::erase_if(rank->windows, [&](const Exposed& e) { return e.win == window; });
-  rank->has_windows = !rank->windows.empty();
-  if (rank->owned) rank->owned->expose(rank->windows);
+  update_windows(rank);
 }
 
 /// MPI_Win_attach and MPI_Win_detach of dynamic windows.
@@ -244,8 +254,7 @@ void record_attached(Rank* rank, const CheckedCall& call, MPI_Win window, bool i
     std::erase_if(rank->windows, [&](const Exposed& e) { return e.win == window && e.low == low; });
   else if (const auto bytes = static_cast<uintptr_t>(call.at(call.find("size"))); bytes > 0)
     rank->windows.push_back({low, low + bytes, window, true, in_epoch, false, false, true});
-  rank->has_windows = !rank->windows.empty();
-  if (rank->owned) rank->owned->expose(rank->windows);
+  update_windows(rank);
 }
 
 /// `own`: changes only the rank's own memory, which the rank exposes itself.
@@ -253,6 +262,14 @@ void set_epoch(Rank* rank, MPI_Win window, bool epoch, bool own) {
   for (Exposed& e : rank->windows) {
     if (e.win != window || e.epoch == epoch || (own && !e.own)) continue;
     e.epoch = epoch;
+    if (rank->owned) rank->owned->expose(rank->windows);
+  }
+}
+
+void set_synchronised(Rank* rank, MPI_Win window) {
+  for (Exposed& e : rank->windows) {
+    if (e.win != window || e.synchronised) continue;
+    e.synchronised = true;
     if (rank->owned) rank->owned->expose(rank->windows);
   }
 }
@@ -266,14 +283,6 @@ Regions regions_of(const CheckedCall& call) {
   Regions regions;
   for (unsigned set = info.sets.buffers; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
-void set_synchronised(Rank* rank, MPI_Win window) {
-  for (Exposed& e : rank->windows) {
-    if (e.win != window || e.synchronised) continue;
-    e.synchronised = true;
-    if (rank->owned) rank->owned->expose(rank->windows);
-  }
-}
-
     const Parameter& p = info.parameters[i];
     // The functions for single elements have neither a count nor a datatype for each buffer.
     const int type = p.second >= 0 ? p.second : call.find("datatype");
@@ -406,14 +415,11 @@ bool is_in_epoch(const Rank& rank, const OwnedMemory::Touched& t) {
   });
 }
 
-/// Remembers the first store since a fence, for MPI_MODE_NOSTORE.
 void record_store(Rank* rank, const OwnedMemory::Touched& t, uint64_t site) {
-  const auto epochs = rank->epochs.find(t.win);
-  if (!t.writes || epochs == rank->epochs.end() || epochs->second.store) return;
-  for (const Exposed& e : rank->windows)
-    if (e.win == t.win && e.own && e.meets(t.low, t.high - t.low))
-      epochs->second.store = findings::Participant{rank->world, words_of(t.function, t.writes), "",
-                                                   site, "has changed the memory"};
+  if (t.writes)
+    record_change(
+        rank, t.low, t.high,
+        {rank->world, words_of(t.function, t.writes), "", site, "has changed the memory"});
 }
 
 }  // namespace
@@ -436,16 +442,16 @@ void compare_exposed_accesses(CheckedCall* call) {
     const uint64_t site = site_of(t.place);
     record_store(rank, t, site);
     if (!is_in_epoch(*rank, t)) {
+      g_tells_used = true;
       MPIX_Tool_used(reinterpret_cast<const void*>(t.low), static_cast<MPI_Count>(t.high - t.low),
                      t.writes, words_of(t.function, t.writes), site);
+      g_tells_used = false;
       continue;
     }
     MPIX_Tool_accessed(t.win, reinterpret_cast<const void*>(t.low),
                        static_cast<MPI_Count>(t.high - t.low), t.writes,
-      g_tells_used = true;
                        words_of(t.function, t.writes), site, keeps);
     if (!keeps) continue;
-      g_tells_used = false;
     for (Exposed& e : rank->windows) e.kept |= e.win == t.win;
   }
 }
@@ -553,15 +559,15 @@ void record_epochs_after(CheckedCall* call) {
       end_target(call, window, &epochs);
       epochs.locked.erase(call->at(call->find("rank")));
       break;
+    case kCall_MPI_Win_sync:
+      set_synchronised(call->rank(), window);
+      break;
     case kCall_MPI_Win_lock_all:
       epochs.all_locked = record;
       break;
     case kCall_MPI_Win_unlock_all:
       end_passive(call->rank(), window, &epochs);
       epochs.all_locked.reset();
-    case kCall_MPI_Win_sync:
-      set_synchronised(call->rank(), window);
-      break;
       break;
     default:
       record_operation(*call, &epochs);

@@ -98,12 +98,12 @@ void complete(CheckedCall* call, MPI_Request handle, RequestOperation* done,
   const bool uses = rank->has_windows && !cancelled;
   if (!op.rare || op.persistent) {
     if (op.partitioned || op.collective.comm) learn_everything(rank);
-    if (uses) record_used_memory(*rank, op.call, op.regions, status);
+    if (uses) record_used_memory(rank, op.call, op.regions, status);
     return;
   }
   const WaitingCall waiting = call->waiting();
   if (op.collective.comm) complete_collective(rank, waits ? &waiting : nullptr, &op);
-  if (uses) record_used_memory(*rank, op.call, op.regions, status);
+  if (uses) record_used_memory(rank, op.call, op.regions, status);
   record_handles_made_by(call, op.call);
 }
 

@@ -78,21 +78,31 @@ void follow_order() {
 }
 
 void learn_of_windows(CheckedCall* call) {
-  if (call->nested() || !MPIX_Tool_updates) return;
-  Rank* rank = call->rank();
+  if (call->nested()) return;
+  learn_of_updates_quickly(call->rank());
+  if (uses_windows(*call)) next_event(call->rank());
+}
+
+void learn_of_updates(Rank* rank) {
+  if (!MPIX_Tool_updates) return;
+  for (const long long* time : rank->update_times)
+    rank->updates_known = std::max(rank->updates_known, __atomic_load_n(time, __ATOMIC_RELAXED));
   MPIX_Tool_updates();
-  for (unsigned set = call->info().sets.buffers; set; set &= set - 1)
-    if (is_in_window(*rank, call->at(__builtin_ctz(set)))) {
-      next_event(rank);
-      return;
-    }
+}
+
+bool uses_windows(const CheckedCall& call) {
+  const Rank* rank = call.rank();
+  if (!rank->has_windows) return false;
+  for (unsigned set = call.info().sets.buffers; set; set &= set - 1)
+    if (is_in_window(*rank, call.at(__builtin_ctz(set)))) return true;
+  return false;
 }
 
 void learn_everything(Rank* rank) {
   if (g_process.has_windows && is_order_known()) learn_time(rank, INT64_MAX);
 }
 
-void record_used_memory(const Rank& rank, const CallRecord& call, const Regions& regions,
+void record_used_memory(Rank* rank, const CallRecord& call, const Regions& regions,
                         const MPI_Status* status) {
   const CallInfo& info = call.info();
   if (info.at.target >= 0 || !MPIX_Tool_used) return;
@@ -102,7 +112,11 @@ void record_used_memory(const Rank& rank, const CallRecord& call, const Regions&
     g_next.MPI_Get_count(status, MPI_BYTE, &received);
   }
   auto used = [&](const char* low, int64_t bytes) {
-    if (is_in_window(rank, word(low))) MPIX_Tool_used(low, bytes, 1, info.name, call.site);
+    if (bytes <= 0 || !is_in_window(*rank, word(low))) return;
+    MPIX_Tool_used(low, bytes, 1, info.name, call.site);
+    const auto first = reinterpret_cast<uintptr_t>(low);
+    record_change(rank, first, first + static_cast<uintptr_t>(bytes),
+                  participant(rank, call, "has changed the memory"));
   };
   for (const Region& r : regions) {
     if (!r.writes) continue;
@@ -122,7 +136,7 @@ void record_used_memory_after(CheckedCall* call) {
     const int i = __builtin_ctz(set);
     if (info.parameters[i].what == ParameterUse::kRead || !is_in_window(*call->rank(), call->at(i)))
       continue;
-    return record_used_memory(*call->rank(), call->record(), buffers_of(call),
+    return record_used_memory(call->rank(), call->record(), buffers_of(call),
                               call->written_status());
   }
 }

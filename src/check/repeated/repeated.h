@@ -59,6 +59,9 @@ class Repeated {
   /// The call is handled by this object.
   [[gnu::always_inline]] void enter() {
     Rank* rank = rank_;
+    // Calls with buffers in windows are never kFine.
+    if (rank->has_windows) [[unlikely]]
+      learn_of_updates_quickly(rank);
     rank->begin_call(same_);
     rank->last_call = same_;
     rank->guess = same_->next_call;

@@ -194,6 +194,16 @@ FGMPI_EXTENSION int MPIX_Tool_updates() {
   return MPI_SUCCESS;
 }
 
+FGMPI_EXTENSION int MPIX_Tool_update_times(const long long** times, int most) {
+  FGMPI_TAKE_TURN("MPIX_Tool_update_times", MPIX_Tool_update_times(times, most));
+  static_assert(sizeof(long long) == sizeof(int64_t));
+  std::vector<const int64_t*> found;
+  if (rma::checking()) found = rma::update_times();
+  for (size_t i = 0; i < found.size() && static_cast<int>(i) < most; ++i)
+    times[i] = reinterpret_cast<const long long*>(found[i]);
+  return static_cast<int>(found.size());
+}
+
 FGMPI_EXTENSION int MPIX_Tool_under_way(MPI_Win handle) {
   FGMPI_TAKE_TURN("MPIX_Tool_under_way", MPIX_Tool_under_way(handle));
   rma::Win* win = rma::find(handle);
