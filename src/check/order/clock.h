@@ -127,6 +127,7 @@ struct Knowledge {
 
  private:
   static bool is_same(const Near& a, const Near& b) {
+    if ((a[0].of | b[0].of) == 0) return true;
     uint64_t differs = 0;
     for (size_t i = 0; i < a.size(); ++i)
       differs |= (a[i].of ^ b[i].of) | (a[i].count ^ b[i].count);
