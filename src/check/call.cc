@@ -27,6 +27,7 @@ void CheckedCall::unlock() {
 uint64_t agreed_of(const CallRecord& call) {
   const CallInfo& info = call.info();
   uint64_t hash = call.id;
+  if (is_in_place_for_all(call)) hash = mix(hash, 1);
   for (unsigned set = info.sets.agreed; set; set &= set - 1) {
     const int i = __builtin_ctz(set);
     if (info.parameters[i].object == Object::kDatatype &&

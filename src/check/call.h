@@ -40,6 +40,22 @@ inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }
 /// If nothing is buffered, is a send by this call complete only when its receive has begun?
 inline bool needs_receive(const CallInfo& info) { return info.operation[0] != 'B'; }
 
+/// Does the call give MPI_IN_PLACE in a collective where all members give it, or none does?
+inline bool is_in_place_for_all(const CallRecord& call) {
+  const CallInfo& info = call.info();
+  switch (info.collective) {
+    case Collective::kAllgather:
+    case Collective::kAllgatherv:
+    case Collective::kAlltoall:
+    case Collective::kAlltoallv:
+    case Collective::kAlltoallw:
+    case Collective::kAllreduce:
+      return call.at(info.at.send_buffer) == word_of_in_place();
+    default:
+      return false;
+  }
+}
+
 /// A hash of the arguments that all members of a collective must give alike; 0 where a datatype
 /// handle among them has a meaning only in its rank.
 uint64_t agreed_of(const CallRecord& call);
