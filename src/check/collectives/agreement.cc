@@ -110,6 +110,9 @@ void compare(CallQueue* queue, const WireAnnouncement& one, const WireAnnounceme
   } else if (one.op != other.op) {
     sentence = "members of a communicator give different operations";
     allowed = "all give the same operation";
+  } else if (is_in_place_for_all(one.call) != is_in_place_for_all(other.call)) {
+    sentence = "members of a communicator give MPI_IN_PLACE, and others do not";
+    allowed = "all members give MPI_IN_PLACE to this call, or none does";
   } else if (leader_of(one.call) != leader_of(other.call)) {
     sentence = "members of a group give MPI_Intercomm_create different local leaders";
     allowed = "all members of local_comm give the same local_leader";
@@ -303,7 +306,7 @@ void check_collective_before(CheckedCall* call) {
     if (const int by = rank->knows.left_early_by(c.key, number); by >= 0)
       report_left_early(rank, call->record(), c, number, by);
   call->collective = {own->comm, number, a.is_root()};
-  step_enter(rank, call->collective, own->rank);
+  step_enter(call->waiting(), call->collective, own->rank);
   if (info.role == CallRole::kCollective) declare_own_values(call, a);
   if (!has_recorded_events(*rank, *own)) own->events.emplace_back(number, rank->events);
   if (!c.calls) c.calls = &queue_of(c.key);

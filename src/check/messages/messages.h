@@ -169,7 +169,7 @@ template <class Waits>
                                                      bool certain, bool needs_send) {
   ++rank->next_posted;
   if (!m.receive_begun && m.id) {
-    if (is_free(rank->unbuffered))
+    if (is_free(rank->unbuffered) && !m.notify_sender)
       announce_placed_receive(queue, m);
     else
       step_receive_message(rank, m.id, certain);

@@ -35,9 +35,9 @@ bool all_tell_all(const CheckedComm& comm) {
   return comm.others.size() + (comm.local_members > 0) <= kMost;
 }
 
-void announce_receive_begun(uint64_t message_id) {
+void announce_receive_begun(uint64_t message_id, bool blocks) {
   add(MPIX_Tool_process(static_cast<int>(message_id >> 32)),
-      {Progress::kReceiveBegun, message_id, 0}, false);
+      {Progress::kReceiveBegun, message_id, blocks}, false);
 }
 
 void announce_send_begun(uint64_t message_id, int receiver_world) {

@@ -24,14 +24,16 @@ struct WireMessage;
 
 /// One item of progress. `of`: a message, or for kEntered the key of a communicator, and then
 /// `number` is the count of its calls that all members in the sending process have entered.
+/// For kReceiveBegun `number` is announce_receive_begun()'s `blocks`.
 struct Progress {
   enum ProgressKind : uint64_t { kEntered, kReceiveBegun, kSendBegun };
   ProgressKind kind = kEntered;
   uint64_t of = 0, number = 0;
 };
 
-/// The receive of the message has begun: sends this to the message's sender.
-void announce_receive_begun(uint64_t message_id);
+/// The receive of the message has begun: sends this to the message's sender. `blocks`: a blocking
+/// call is in the receive, which has a known source.
+void announce_receive_begun(uint64_t message_id, bool blocks);
 /// The send of the message has begun, later than the message was announced: sends this
 /// to the receiver.
 void announce_send_begun(uint64_t message_id, int receiver_world);

@@ -154,15 +154,66 @@ void wake(std::vector<int>* list) {
   list->clear();
 }
 
-/// The receive of a message has begun: notifies the sender.
-void notify_sender(uint64_t message_id) {
-  if (!is_local(sender_of(message_id))) return announce_receive_begun(message_id);
+/// Has the rank entered the call of the communicator in its order? False where that is unknown.
+bool has_entered(CheckedComm* c, int world, uint64_t number) {
+  const auto at = std::find(c->group.begin(), c->group.end(), world);
+  if (at == c->group.end() || !c->entered) return false;
+  if (is_local(world))
+    return c->entered->calls[static_cast<size_t>(at - c->group.begin())] > number;
+  const auto process = c->entered->calls_entered.find(MPIX_Tool_process(world));
+  return all_tell_all(*c) && process != c->entered->calls_entered.end() && process->second > number;
+}
+
+/// The rank to which the step's call sends; MPI_UNDEFINED: unknown.
+int receiver_of(const Rank& sender, const UnbufferedStep& s) {
+  const CallRecord& send = s.awaited ? *s.awaited : *s.call;
+  if (send.info().at.dest < 0 || send.info().at.comm < 0) return MPI_UNDEFINED;
+  const auto own = sender.comms.find(static_cast<int>(send.at(send.info().at.comm)));
+  return own == sender.comms.end() ? MPI_UNDEFINED
+                                   : own->second.comm->world_of(send.at(send.info().at.dest));
+}
+
+/// The send is complete only now that its receive begins, in a blocking call; `i`: the index of the
+/// step that waits for that. Reports a collective call that the sender enters later in its order,
+/// though the receiver has left it before: had that call waited for all members, both would wait
+/// for ever.
+void report_left_before(const Rank* sender, size_t i) {
+  const std::vector<UnbufferedStep>& steps = sender->unbuffered.steps;
+  const int world = receiver_of(*sender, steps[i]);
+  if (world == MPI_UNDEFINED) return;
+  for (size_t k = i + 1; k < steps.size(); ++k) {
+    const UnbufferedStep& s = steps[k];
+    if (s.kind != UnbufferedStep::kEnter || s.comm->inter || !s.awaited ||
+        s.awaited->info().starts != Starts::kBlocking || !has_entered(s.comm, world, s.number))
+      continue;
+    std::vector<findings::Participant> calls = {
+        participant(sender, steps[i].awaited ? *steps[i].awaited : *steps[i].call,
+                    "is complete only when its receive begins"),
+        participant(sender, *s.awaited, "is made after that")};
+    const Rank* receiver = is_local(world) ? local_rank(world) : nullptr;
+    if (receiver && receiver->current)
+      calls.push_back(participant(receiver, *receiver->current,
+                                  "receives it after that collective call has returned here"));
+    report(FindingKind::kBuffering,
+           "the program depends on buffering, or on a collective call that returns before all "
+           "members have made it",
+           "MPI may buffer a standard send or not, and may let a collective call wait or not",
+           std::move(calls));
+    return;
+  }
+}
+
+/// The receive of a message has begun: notifies the sender. `blocks`: a
+/// blocking call is in the receive, which has a known source.
+void notify_sender(uint64_t message_id, bool blocks = false) {
+  if (!is_local(sender_of(message_id))) return announce_receive_begun(message_id, blocks);
   Rank* sender = local_rank(sender_of(message_id));
   if (!sender || sender->unbuffered.written) return;
   Unbuffered& u = sender->unbuffered;
   for (size_t i = u.first; i < u.steps.size(); ++i)
     if (u.steps[i].kind == UnbufferedStep::kNeedReceive && u.steps[i].id == message_id) {
       u.steps[i].satisfied = true;
+      if (blocks) report_left_before(sender, i);
       if (i == u.first) g_awake.push_back(sender->world);
       return;
     }
@@ -412,18 +463,25 @@ void step_matched(Rank* rank, uint64_t number, uint64_t message_id, bool certain
 
 void step_receive_message(Rank* rank, uint64_t message_id, bool certain) {
   if (!follows_steps()) return;
+  const CallRecord* call = certain ? rank->current : nullptr;
+  const bool blocks = call && call->info().starts == Starts::kBlocking &&
+                      call->info().at.source >= 0 &&
+                      call->at(call->info().at.source) != MPI_ANY_SOURCE;
   if (certain && !is_free(rank->unbuffered))
     return add(rank, {.kind = UnbufferedStep::kReceiveMessage, .id = message_id});
-  step_receive_begun(message_id);
+  notify_sender(message_id, blocks);
+  made();
 }
 
-void step_enter(Rank* rank, const CollectiveCall& collective, int member) {
+void step_enter(const WaitingCall& call, const CollectiveCall& collective, int member) {
   if (!follows_steps()) return;
+  Rank* rank = call.rank;
   if (is_free(rank->unbuffered)) return enter_at_once(collective.comm, member, collective.number);
   add(rank, {.kind = UnbufferedStep::kEnter,
              .member = member,
              .number = collective.number,
-             .comm = collective.comm});
+             .comm = collective.comm,
+             .awaited = call.record()});
 }
 
 void enter_at_once(CheckedComm* c, int member, uint64_t number) {
@@ -489,7 +547,7 @@ void on_step(int process, const Progress& progress) {
   if (progress.kind == Progress::kEntered) {
     on_entered(process, progress);
   } else if (progress.kind == Progress::kReceiveBegun) {
-    if (is_local(sender_of(progress.of))) notify_sender(progress.of);
+    if (is_local(sender_of(progress.of))) notify_sender(progress.of, progress.number != 0);
   } else if (progress.kind == Progress::kSendBegun) {
     RemoteSender& sender = g_senders[sender_of(progress.of)];
     sender.begun = std::max(sender.begun, progress.of);

@@ -126,10 +126,10 @@ void step_receive_in_turn(Rank* rank, uint64_t number);
 void step_receive_begun(uint64_t message_id);
 /// The receive has matched the message. `certain`: no other receive could have matched it.
 void step_matched(Rank* rank, uint64_t number, uint64_t message_id, bool certain);
-/// A receive whose message is known begins.
+/// A receive whose message is known begins, in the call that the rank is in.
 void step_receive_message(Rank* rank, uint64_t message_id, bool certain);
 /// `member`: the entering member's rank in the communicator.
-void step_enter(Rank* rank, const CollectiveCall& collective, int member);
+void step_enter(const WaitingCall& call, const CollectiveCall& collective, int member);
 /// The call waits until the receive of the message has begun. `awaited`: the call that began the
 /// send; null: the waiting call itself.
 void step_need_receive(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited);
