@@ -434,8 +434,27 @@ def early():
                                    ("a message through others", "MPI_Send(c, 1, MPI_INT, 1, 5, w);", "MPI_Recv(c, 1, MPI_INT, 1, 5, w, IGNORE);")):
             between = ("" if what == "a message" else
                        f"  if (rank == 1) {{\n  MPI_Recv(c, 1, MPI_INT, {first}, 5, w, IGNORE);\n  MPI_Send(c, 1, MPI_INT, {other}, 5, w);\n  }}\n")
-            case("buffering", f"{name} is left before {what}", arrays + f"  GOOD if (rank == {first}) {sends}\n" + between
-                 + f"  if (rank == {other}) {takes}\n" + call + f"\n  BAD if (rank == {first}) {sends}")
+            for comms in (0, 6):
+                make = ("" if not comms else f"  MPI_Comm x[{comms}];\n  for (int i = 0; i < {comms}; ++i) {{\n    MPI_Comm_dup(w, &x[i]);\n    MPI_Barrier(x[i]);\n  }}\n")
+                free = "" if not comms else f"\n  for (int i = 0; i < {comms}; ++i) MPI_Comm_free(&x[i]);"
+                case("buffering", f"{name} is left before {what}, beside {comms} communicators", arrays + make + f"  GOOD if (rank == {first}) {sends}\n" + between
+                     + f"  if (rank == {other}) {takes}\n" + call + f"\n  BAD if (rank == {first}) {sends}{free}")
+    # A send before a collective that its receiver has left by then.
+    for name in ("Bcast", "Scatter"):
+        send = "MPI_Send(c, 1, MPI_INT, 0, 5, w);"
+        case("buffering", f"MPI_Send before a {name} that its receiver has left", f"  if (wrong && rank == 1) {send} /* HERE */\n"
+             f"{collective(name, 'blocking', ' /* HERE */')}\n  if (!wrong && rank == 1) {send}\n  if (!rank) MPI_Recv(c, 1, MPI_INT, 1, 5, w, IGNORE);")
+
+
+def in_place_of_some():
+    """MPI_IN_PLACE that not all members give."""
+    for name, text in SHAPES.items():
+        if name not in ("Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Allreduce"):
+            continue
+        for form in ("blocking", "nonblocking"):
+            q = "  MPI_Request q;\n" if form == "nonblocking" else ""
+            call = collective(name, form, HERE).replace("(a,", "(wrong && rank ? (void*)c : MPI_IN_PLACE,", 1)
+            case("collectives", f"{name} {form}: MPI_IN_PLACE by some", q + (ARRAYS if "counts" in text else "") + call + ("\n  MPI_Wait(&q, IGNORE);" if q else ""))
 
 
 # ---- Objects ---------------------------------------------------------------------------------------------------------
@@ -591,6 +610,7 @@ def main():
     races()
     buffering()
     early()
+    in_place_of_some()
     objects()
     threads()
     corpus_accesses.accesses(case)

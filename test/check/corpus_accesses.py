@@ -315,6 +315,38 @@ def locked(wrong):
                       f"  MPI_Barrier(w);\n  if (rank == 1) {end}\n")
 
 
+# Loops that wait for p[9] to become 7.
+WAITS = {
+    "MPI_Win_sync in a loop": "while (p[9] != 7) MPI_Win_sync(x);",
+    "a loop of probes": "while (p[9] != 7) MPI_Iprobe(1, 77, w, &c[70], IGNORE);",
+    "a loop that is left": "for (;;) {\n    if (p[9] == 7) break;\n    MPI_Iprobe(1, 77, w, &c[70], IGNORE);\n  }",
+    "a loop that ends": "do {\n    c[71] = p[9];\n    MPI_Iprobe(1, 77, w, &c[70], IGNORE);\n  } while (c[71] != 7);",
+    "volatile loads": "while (*(volatile int*)(p + 9) != 7) usleep(10);",
+    "atomic loads": "while (__atomic_load_n(p + 9, __ATOMIC_ACQUIRE) != 7) usleep(10);",
+}
+
+
+def loads_beside(wrong):
+    """Loads and operations of epochs of locks that nothing orders, before each other or under way. In the correct twins a barrier
+    orders them, or the program waits by loads."""
+    for lock, (begin, flush, end) in LOCKS.items():
+        for remote in ("Put", "Accumulate", "Get_accumulate"):
+            for window in ("created", "allocated"):
+                load = f"  if (!rank)\n    c[1] = p[9];{HERE}\n"
+                operation = f"  if (rank == 1) {{\n  {begin}\n    {REMOTE[remote]}{HERE}\n  {end}\n  }}\n"
+                wrong(f"{remote} under {lock}, then a load, {window}", window, operation + "  GOOD MPI_Barrier(w);\n  if (!rank) usleep(20000);\n" + load)
+                wrong(f"a load, then {remote} under {lock}, {window}", window, load + "  GOOD MPI_Barrier(w);\n  if (rank == 1) usleep(20000);\n" + operation)
+                wrong(f"{remote} under way under {lock} and a load, {window}", window, f"  if (rank == 1) {{\n  {begin}\n    {REMOTE[remote]}{HERE}\n  GOOD {flush}\n  }}\n"
+                      f"  MPI_Barrier(w);\n{load}  MPI_Barrier(w);\n  if (rank == 1) {end}\n")
+    for k, (how, wait) in enumerate(WAITS.items()):
+        for window in ("created", "allocated"):
+            # The flag p[9] comes after the data p[10], which are read when the flag is seen.
+            wrong(f"a load beside Put, in the twin {how}, {window}", window, f"  b[10] = 3;\n  b[9] = 7;\n  if (rank == {k % 2} || !wrong) MPI_Barrier(w);\n  if (rank != {k % 2} && wrong) MPI_Barrier(w);\n"
+                  "  GOOD MPI_Win_lock_all(0, x);\n"
+                  f"  if (rank == 1) {{\n  BAD MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, x);\n  GOOD MPI_Put(b + 10, 1, MPI_INT, 0, 10, 1, MPI_INT, x);\n  MPI_Win_flush(0, x);\n    MPI_Put(b + 9, 1, MPI_INT, 0, 9, 1, MPI_INT, x);{HERE}\n"
+                  f"  MPI_Win_flush(0, x);\n  BAD MPI_Win_unlock(0, x);\n  }}\n  if (!rank && wrong)\n    c[1] = p[9];{HERE}\n  if (!rank && !wrong) {{\n  {wait}\n  c[1] = p[10];\n  }}\n  GOOD MPI_Win_unlock_all(x);\n  MPI_Barrier(w);\n")
+
+
 # One-sided operations that read or write p[8] to p[15] at the origin. The windows have the memory b.
 ORIGINS = {
     "Put": ("MPI_Put(p + 8, 8, MPI_INT, next, 0, 8, MPI_INT, x);", False),
@@ -373,6 +405,7 @@ def exposed(case):
              + f"  MPI_Group_free(&all);\n  MPI_Group_free(&g);\n  MPI_Win_free(&x);\n  p = own_p;\n{freed}", program="accesses")
 
     locked(wrong)
+    loads_beside(wrong)
     loads = {k: v for k, v in LOADS.items() if k != "in a function"}
     stores = {k: v for k, v in STORES.items() if k not in ("in a function", "by a sort")}
     windows, places = list(WINDOWS), list(PLACES)
@@ -407,8 +440,6 @@ def exposed(case):
     for number, (lock, (begin, flush, end)) in enumerate(LOCKS.items()):
         for remote in ("Put", "Accumulate", "Get_accumulate"):
             for window in ("created", "allocated"):
-                if lock == "an exclusive lock":
-                    continue  # it orders what comes before
                 wrong(f"a store, then {remote} under {lock}, {window}", window, f"  if (!rank) {{\n    p[9] = 7;{HERE}\n  MPI_Type_size(MPI_INT, &c[80]);\n  }}\n  GOOD MPI_Barrier(w);\n"
                       f"  if (rank == 1) {{\n  BAD usleep(20000);\n  {begin}\n    {REMOTE[remote]}{HERE}\n  {end}\n  }}\n  MPI_Barrier(w);\n")
     for window in WINDOWS:

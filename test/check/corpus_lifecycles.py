@@ -209,6 +209,11 @@ def requests(case):
               "  GOOD MPI_Wait(&q, IGNORE);\n  MPI_Comm_free(&ring);")
         wrong("leaks", f"{form}_init: never freed", f"  MPI_Request q;\n  make_ring();\n  MPI_{form}_init({call}, MPI_INFO_NULL, &q); /* HERE */\n"
               "  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n  GOOD MPI_Request_free(&q);\n  MPI_Comm_free(&ring);")
+    for what, call in {"send": "MPI_Send_init(a, 2, MPI_INT, next, 5, w, &q);", "receive": "MPI_Recv_init(b, 2, MPI_INT, before, 5, w, &q);"}.items():
+        for wait in ("MPI_Wait(&q, IGNORE);", "MPI_Waitall(1, &q, MPI_STATUSES_IGNORE);", ""):
+            other = "MPI_Recv(b, 2, MPI_INT, before, 5, w, IGNORE);" if what == "send" else "MPI_Send(a, 2, MPI_INT, next, 5, w);"
+            wrong("leaks", f"a persistent {what} is freed and was never started{', nor waited for' if not wait else ''}: {wait}",
+                  f"  MPI_Request q;\n  {call} /* HERE */\n  GOOD MPI_Start(&q);\n  GOOD {other}\n  GOOD MPI_Wait(&q, IGNORE);\n  BAD {{ {wait} }}\n  MPI_Request_free(&q);")
     for operation, call in {"Rput": "b, 1, MPI_INT, next, 0, 1, MPI_INT", "Rget": "b, 1, MPI_INT, next, 0, 1, MPI_INT",
                             "Raccumulate": "b, 1, MPI_INT, next, 0, 1, MPI_INT, MPI_SUM"}.items():
         wrong("leaks", f"{operation}: no wait", "  MPI_Win x;\n  MPI_Request q;\n  MPI_Win_create(a, sizeof a, 4, MPI_INFO_NULL, w, &x);\n"

@@ -357,6 +357,23 @@ def asserted(case):
         case("windows", f"{name} in an epoch of a post with MPI_MODE_NOPUT", DECLARED + f"  make(MPI_WIN_FLAVOR_{FLAVORS[number % 3]});\n" + text + "  MPI_Type_free(&v);\n  unmake();")
 
 
+    for asserts, first, second in (("MPI_MODE_NOPRECEDE", "{a}", "0"), ("MPI_MODE_NOSUCCEED", "0", "{a}")):
+        some = f"(wrong ? !rank ? {asserts} : 0 : {asserts})"
+        for number, flavor in enumerate(FLAVORS):
+            case("windows", f"{asserts} by one member, {flavor}", DECLARED + f"  make(MPI_WIN_FLAVOR_{flavor});\n  MPI_Win_fence({first.format(a=some)}, x);{HERE if number >= 0 and first != '0' else ''}\n"
+                 f"  if (rank == 1) {OPERATIONS['Put'].format(i=8, t='0')}\n  MPI_Win_fence({second.format(a=some)}, x);{HERE if second != '0' else ''}\n  MPI_Type_free(&v);\n  unmake();")
+    # What is no store changes the memory, too.
+    changes = {"a receive": ("MPI_Recv(base, 4, MPI_INT, 0, 5, w, IGNORE);", "  if (!rank) MPI_Isend(d, 4, MPI_INT, 0, 5, w, &q);\n"),
+               "a receive with a request": ("MPI_Irecv(base, 4, MPI_INT, 0, 5, w, &q);", "  if (!rank) MPI_Send(d, 4, MPI_INT, 0, 5, w);\n"),
+               "a reduction": ("MPI_Allreduce(c, base, 4, MPI_INT, MPI_SUM, MPI_COMM_SELF);", ""),
+               "a get": ("MPI_Get(base, 4, MPI_INT, 1, at(1, 16), 4, MPI_INT, x);", "")}
+    for number, (what, (call, other)) in enumerate(changes.items()):
+        flavor = FLAVORS[number % 3]
+        ops = f"  if (!rank)\n    {call}{HERE}\n{other}" if "request" in what else f"{other}  if (!rank)\n    {call}{HERE}\n"
+        case("windows", f"{what}, then a fence with MPI_MODE_NOSTORE, {flavor}", DECLARED + f"  make(MPI_WIN_FLAVOR_{flavor});\n  MPI_Win_fence(0, x);\n{ops}"
+             f"  MPI_Wait(&q, IGNORE);\n  MPI_Win_fence(wrong ? MPI_MODE_NOSTORE : 0, x);{HERE}\n  MPI_Win_fence(MPI_MODE_NOSTORE, x);\n  MPI_Type_free(&v);\n  unmake();")
+
+
 def fences(case):
     """What a program asserts of fences, and epochs of fences that nothing ends or that locks are in."""
     count = 0

@@ -116,6 +116,15 @@ struct Knowledge {
     for (const ClockPart& part : other.near)
       if (part.of && !is_of_left(part.of)) learn_named(part);
   }
+  /// f(part) for each component of calls that were left early.
+  template <class F>
+  void for_each_left(F&& f) const {
+    for (const ClockPart& part : near)
+      if (is_of_left(part.of)) f(part);
+    if (!clock) return;
+    for (const ClockPart& part : *clock)
+      if (is_of_left(part.of)) f(part);
+  }
   /// f(part) for each component of a communicator.
   template <class F>
   void for_each_comm(F&& f) const {

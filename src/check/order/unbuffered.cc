@@ -164,9 +164,8 @@ bool has_entered(CheckedComm* c, int world, uint64_t number) {
   return all_tell_all(*c) && process != c->entered->calls_entered.end() && process->second > number;
 }
 
-/// The rank to which the step's call sends; MPI_UNDEFINED: unknown.
-int receiver_of(const Rank& sender, const UnbufferedStep& s) {
-  const CallRecord& send = s.awaited ? *s.awaited : *s.call;
+/// The rank to which the call sends; MPI_UNDEFINED: unknown.
+int receiver_of(const Rank& sender, const CallRecord& send) {
   if (send.info().at.dest < 0 || send.info().at.comm < 0) return MPI_UNDEFINED;
   const auto own = sender.comms.find(static_cast<int>(send.at(send.info().at.comm)));
   return own == sender.comms.end() ? MPI_UNDEFINED
@@ -176,10 +175,10 @@ int receiver_of(const Rank& sender, const UnbufferedStep& s) {
 /// The send is complete only now that its receive begins, in a blocking call; `i`: the index of the
 /// step that waits for that. Reports a collective call that the sender enters later in its order,
 /// though the receiver has left it before: had that call waited for all members, both would wait
-/// for ever.
-void report_left_before(const Rank* sender, size_t i) {
+/// for ever. `receive`: the receiver's call; null: unknown.
+void report_left_before(const Rank* sender, size_t i, const CallRecord* receive) {
   const std::vector<UnbufferedStep>& steps = sender->unbuffered.steps;
-  const int world = receiver_of(*sender, steps[i]);
+  const int world = steps[i].member;
   if (world == MPI_UNDEFINED) return;
   for (size_t k = i + 1; k < steps.size(); ++k) {
     const UnbufferedStep& s = steps[k];
@@ -191,8 +190,8 @@ void report_left_before(const Rank* sender, size_t i) {
                     "is complete only when its receive begins"),
         participant(sender, *s.awaited, "is made after that")};
     const Rank* receiver = is_local(world) ? local_rank(world) : nullptr;
-    if (receiver && receiver->current)
-      calls.push_back(participant(receiver, *receiver->current,
+    if (receiver && receive)
+      calls.push_back(participant(receiver, *receive,
                                   "receives it after that collective call has returned here"));
     report(FindingKind::kBuffering,
            "the program depends on buffering, or on a collective call that returns before all "
@@ -205,7 +204,7 @@ void report_left_before(const Rank* sender, size_t i) {
 
 /// The receive of a message has begun: notifies the sender. `blocks`: a
 /// blocking call is in the receive, which has a known source.
-void notify_sender(uint64_t message_id, bool blocks = false) {
+void notify_sender(uint64_t message_id, bool blocks = false, const CallRecord* receive = nullptr) {
   if (!is_local(sender_of(message_id))) return announce_receive_begun(message_id, blocks);
   Rank* sender = local_rank(sender_of(message_id));
   if (!sender || sender->unbuffered.written) return;
@@ -213,7 +212,7 @@ void notify_sender(uint64_t message_id, bool blocks = false) {
   for (size_t i = u.first; i < u.steps.size(); ++i)
     if (u.steps[i].kind == UnbufferedStep::kNeedReceive && u.steps[i].id == message_id) {
       u.steps[i].satisfied = true;
-      if (blocks) report_left_before(sender, i);
+      if (blocks) report_left_before(sender, i, receive);
       if (i == u.first) g_awake.push_back(sender->world);
       return;
     }
@@ -321,7 +320,7 @@ bool make(Rank* rank, const UnbufferedStep& s) {
       if (!u.matches.empty()) record_matches(&u);
       return true;
     case UnbufferedStep::kReceiveMessage:
-      notify_sender(s.id);
+      notify_sender(s.id, s.awaited.get() != nullptr, s.awaited.get());
       return true;
     case UnbufferedStep::kNeedReceive:
       return forget_receive_begun(&u, s.id);
@@ -468,8 +467,10 @@ void step_receive_message(Rank* rank, uint64_t message_id, bool certain) {
                       call->info().at.source >= 0 &&
                       call->at(call->info().at.source) != MPI_ANY_SOURCE;
   if (certain && !is_free(rank->unbuffered))
-    return add(rank, {.kind = UnbufferedStep::kReceiveMessage, .id = message_id});
-  notify_sender(message_id, blocks);
+    return add(rank, {.kind = UnbufferedStep::kReceiveMessage,
+                      .id = message_id,
+                      .awaited = blocks ? SharedCall(*call) : SharedCall()});
+  notify_sender(message_id, blocks, call);
   made();
 }
 
@@ -489,13 +490,45 @@ void enter_at_once(CheckedComm* c, int member, uint64_t number) {
   made();
 }
 
+namespace {
+
+/// The send is complete because its receive had begun. If that is the blocking call in which the
+/// receiver is, the sender learns which collective calls the receiver has left before: unless the
+/// send is buffered, what the sender does next comes after these.
+void learn_what_receiver_left(Rank* sender, const CallRecord& send) {
+  const int world = receiver_of(*sender, send);
+  if (world == MPI_UNDEFINED) return;
+  const Positions& at = send.info().at;
+  const auto own = sender->comms.find(static_cast<int>(send.at(at.comm)));
+  const Rank* receiver = is_local(world) ? local_rank(world) : nullptr;
+  if (!receiver || !receiver->current || !receiver->posted.empty() || !receiver->begun.empty())
+    return;
+  const CallRecord& receive = *receiver->current;
+  const CallInfo& info = receive.info();
+  if (info.role != CallRole::kReceive || info.starts != Starts::kBlocking ||
+      receive.at(info.at.source) != own->second.rank ||
+      receive.at(info.at.recv_tag) != send.at(at.send_tag))
+    return;
+  const auto there = receiver->comms.find(static_cast<int>(receive.at(info.at.comm)));
+  if (there == receiver->comms.end() || there->second.comm != own->second.comm) return;
+  receiver->knows.for_each_left([&](const ClockPart& part) { sender->knows.learn_named(part); });
+}
+
+}  // namespace
+
 // Conditions never become false again. So if the condition of a wait holds already, no step is
 // added, whatever steps precede it.
 void step_need_receive(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited) {
   if (!follows_steps()) return;
   Unbuffered& u = call.rank->unbuffered;
-  if (u.written || !forget_receive_begun(&u, message_id))
-    add(call.rank, {.kind = UnbufferedStep::kNeedReceive, .id = message_id}, &call, awaited);
+  const CallRecord& send = awaited ? **awaited : *call.call;
+  if (!u.written && forget_receive_begun(&u, message_id))
+    return learn_what_receiver_left(call.rank, send);
+  add(call.rank,
+      {.kind = UnbufferedStep::kNeedReceive,
+       .member = receiver_of(*call.rank, send),
+       .id = message_id},
+      &call, awaited);
 }
 
 void step_need_send(const WaitingCall& call, uint64_t message_id, const SharedCall* awaited) {

@@ -58,7 +58,9 @@ struct UnbufferedStep {
   };
   StepKind kind;
   bool satisfied = false;
-  int member = 0;  ///< rank in `comm` of the entering member, or of the root
+  /// The rank in `comm` of the entering member, or of the root. kNeedReceive: the receiver's world
+  /// rank.
+  int member = 0;
   uint64_t id = 0, number = 0;
   CheckedComm* comm = nullptr;
   SharedCall call = {},

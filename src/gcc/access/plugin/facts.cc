@@ -321,14 +321,34 @@ bool is_shared_load(gimple* statement) {
   return TREE_CODE(base) == MEM_REF || (VAR_P(base) && TREE_ADDRESSABLE(base));
 }
 
+void find_loads(class loop* loop, tree value, int depth, auto_vec<gimple*>* loads);
+
+/// The load is of a variable: collects the loads from which the loop computes what it stores there.
+void find_loads_of_stores(class loop* loop, gimple* load, int depth, auto_vec<gimple*>* loads) {
+  tree variable = gimple_assign_rhs1(load);
+  basic_block block;
+  FOR_EACH_BB_FN(block, cfun) {
+    if (!flow_bb_inside_loop_p(loop, block)) continue;
+    for (gimple_stmt_iterator gsi = gsi_start_bb(block); !gsi_end_p(gsi); gsi_next(&gsi)) {
+      gimple* store = gsi_stmt(gsi);
+      if (gimple_assign_single_p(store) && gimple_store_p(store) &&
+          operand_equal_p(gimple_assign_lhs(store), variable, 0))
+        find_loads(loop, gimple_assign_rhs1(store), depth + 1, loads);
+    }
+  }
+}
+
 /// Collects the loads in the loop from which the value is computed.
 void find_loads(class loop* loop, tree value, int depth, auto_vec<gimple*>* loads) {
   if (!value || TREE_CODE(value) != SSA_NAME || depth > 8) return;
   gimple* from = SSA_NAME_DEF_STMT(value);
   if (!gimple_bb(from) || !flow_bb_inside_loop_p(loop, gimple_bb(from))) return;
-  if (is_shared_load(from)) {
-    if (!loads->contains(from)) loads->safe_push(from);
-    return;
+  if (gimple_assign_load_p(from)) {
+    if (is_shared_load(from)) {
+      if (loads->contains(from)) return;
+      loads->safe_push(from);
+    }
+    return find_loads_of_stores(loop, from, depth, loads);
   }
   if (!is_gimple_assign(from)) return;
   for (unsigned i = 1; i < gimple_num_ops(from); ++i)
