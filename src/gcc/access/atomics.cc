@@ -4,9 +4,12 @@
 // A store, exchange or change counts as a write. A compare that fails counts as a read, since it
 // leaves the memory as it is.
 #include "gcc/access/look.h"
+#include "gcc/access/order.h"
 
 using fgmpi::access::announce_poll;
 using fgmpi::access::look;
+using fgmpi::access::Sync;
+using fgmpi::access::tell_atomic;
 
 namespace {
 
@@ -66,27 +69,35 @@ void store(volatile Wide* at, Wide value, int) {
 }  // namespace
 
 #define CHANGE(bits, T, name, builtin, expression)                                  \
-  FGMPI_ENTRY T __tsan_atomic##bits##_##name(volatile T* at, T value, int) {        \
+  FGMPI_ENTRY T __tsan_atomic##bits##_##name(volatile T* at, T value, int order) {  \
     look(at, sizeof(T), true, FGMPI_PLACE, true);                                   \
-    return changed<T>(                                                              \
+    tell_atomic(Sync::kAtomicChange, at, order);                                    \
+    const T was = changed<T>(                                                       \
         at, value, [](auto* x, auto y) { return builtin(x, y, __ATOMIC_SEQ_CST); }, \
         [](T old, T value) { return expression; });                                 \
+    tell_atomic(Sync::kAtomicChanged, at, order);                                   \
+    return was;                                                                     \
   }
 #define COMPARE(bits, T, name)                                                                \
   FGMPI_ENTRY bool __tsan_atomic##bits##_compare_exchange_##name(volatile T* at, T* expected, \
-                                                                 T value, int, int) {         \
+                                                                 T value, int order, int) {   \
+    tell_atomic(Sync::kAtomicChange, at, order);                                              \
     const bool same = compare_exchange(at, expected, value);                                  \
+    tell_atomic(Sync::kAtomicChanged, at, order);                                             \
     look(at, sizeof(T), same, FGMPI_PLACE, true);                                             \
     return same;                                                                              \
   }
 #define ATOMICS(bits, T)                                                             \
-  FGMPI_ENTRY T __tsan_atomic##bits##_load(const volatile T* at, int) {              \
+  FGMPI_ENTRY T __tsan_atomic##bits##_load(const volatile T* at, int order) {        \
     announce_poll(reinterpret_cast<uintptr_t>(at), sizeof(T), FGMPI_PLACE);          \
     look(at, sizeof(T), false, FGMPI_PLACE);                                         \
-    return load(at);                                                                 \
+    const T value = load(at);                                                        \
+    tell_atomic(Sync::kAtomicLoad, at, order);                                       \
+    return value;                                                                    \
   }                                                                                  \
   FGMPI_ENTRY void __tsan_atomic##bits##_store(volatile T* at, T value, int order) { \
     look(at, sizeof(T), true, FGMPI_PLACE);                                          \
+    tell_atomic(Sync::kAtomicStore, at, order);                                      \
     store(at, value, order);                                                         \
   }                                                                                  \
   CHANGE(bits, T, exchange, __atomic_exchange_n, (static_cast<void>(old), value))    \
@@ -105,6 +116,7 @@ ATOMICS(64, uint64_t)
 ATOMICS(128, Wide)
 
 FGMPI_ENTRY void __tsan_atomic_thread_fence(int order) {
+  tell_atomic(Sync::kFence, nullptr, order);
   if ((order & 0xffff) == __ATOMIC_SEQ_CST)
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
   else

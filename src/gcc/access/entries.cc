@@ -1,15 +1,24 @@
 // The entry points that GCC's -fsanitize=thread calls before each load and store of a program. The
 // program itself makes the accesses.
 #include "gcc/access/look.h"
+#include "gcc/access/order.h"
 
 using fgmpi::access::check_access;
 using fgmpi::access::look;
+using fgmpi::access::Sync;
+using fgmpi::access::tell_atomic;
 
 #define ACCESSES(bytes)                                                                            \
   FGMPI_ENTRY void __tsan_read##bytes(void* at) { look(at, bytes, false, FGMPI_PLACE); }           \
   FGMPI_ENTRY void __tsan_write##bytes(void* at) { look(at, bytes, true, FGMPI_PLACE); }           \
-  FGMPI_ENTRY void __tsan_volatile_read##bytes(void* at) { look(at, bytes, false, FGMPI_PLACE); }  \
-  FGMPI_ENTRY void __tsan_volatile_write##bytes(void* at) { look(at, bytes, true, FGMPI_PLACE); }  \
+  FGMPI_ENTRY void __tsan_volatile_read##bytes(void* at) {                                         \
+    look(at, bytes, false, FGMPI_PLACE);                                                           \
+    tell_atomic(Sync::kAtomicLoad, at, __ATOMIC_ACQUIRE);                                          \
+  }                                                                                                \
+  FGMPI_ENTRY void __tsan_volatile_write##bytes(void* at) {                                        \
+    look(at, bytes, true, FGMPI_PLACE);                                                            \
+    tell_atomic(Sync::kAtomicStore, at, __ATOMIC_RELEASE);                                         \
+  }                                                                                                \
   FGMPI_ENTRY void __tsan_unaligned_read##bytes(void* at) { look(at, bytes, false, FGMPI_PLACE); } \
   FGMPI_ENTRY void __tsan_unaligned_write##bytes(void* at) { look(at, bytes, true, FGMPI_PLACE); }
 ACCESSES(1)

@@ -35,6 +35,9 @@ struct AccessView {
   uintptr_t length[2] = {~uintptr_t{0}, ~uintptr_t{0}};
   const uint8_t* filter = nullptr;
   void* owner = nullptr;  ///< used by the checker only
+  /// The rank has several threads: the view lets all accesses through, and the checker learns of
+  /// atomic operations, too.
+  bool threads = false;
 };
 // as.sh and the plugin (plugin/) write these offsets into programs.
 static_assert(offsetof(AccessView, low) == 0 && offsetof(AccessView, length) == 16 &&
@@ -86,6 +89,48 @@ using Allocated = void (*)(void* block, size_t bytes, bool fresh);
 inline constexpr const char* kAllocated = "fgmpi_check_allocated";
 using Freed = void (*)(void* block, const char* function, const void* place);
 inline constexpr const char* kFreed = "fgmpi_check_freed";
+
+/// What the wrappers of threads.cc and openmp.cc tell of the order of a program's threads, and what
+/// `object` and `value` are. A strand is a part of the program whose statements have one order: a
+/// thread, or a task, section or chunk of a loop of OpenMP, whichever thread executes it.
+enum class Sync : uint8_t {
+  kRelease,       ///< `object` passes on what the strand has done, ...
+  kAcquire,       ///< ... to the strand that now continues because of it
+  kForget,        ///< `object` is used no more
+  kLock,          ///< the strand has got the mutex `object`
+  kUnlock,        ///< it is about to release it
+  kParallel,      ///< a parallel region `object` begins; `value`: the threads asked for, 0: any
+  kMember,        ///< the calling thread begins its part of it; `value`: its frame
+  kMemberEnds,    ///< ... and ends it
+  kParallelEnds,  ///< all have
+  kArrive,        ///< a barrier of the innermost parallel region begins for the strand
+  kLeave,         ///< all have arrived
+  kTeamRelease,   ///< as kRelease and kAcquire, for the innermost parallel region
+  kTeamAcquire,
+  kChunk,          ///< a section, or a chunk of a loop, begins
+  kChunkEnds,      ///< it ends, if one has begun
+  kChunksEnd,      ///< the strand has no further one
+  kTask,           ///< a task is made, or if `value` several; returns its number
+  kTaskNeeds,      ///< task number `value` depends on `object`
+  kTaskBegins,     ///< task number `value` begins; `object`: its frame
+  kTaskEnds,       ///< it ends
+  kTaskWait,       ///< the tasks that the strand has made are over
+  kGroup,          ///< a group of tasks begins
+  kGroupEnds,      ///< all its tasks are over
+  kThread,         ///< a thread is about to be made; returns a number for it
+  kThreadBegins,   ///< thread number `value` begins
+  kJoined,         ///< the thread with the handle `value` is over
+  kBarrierMade,    ///< `object` is a barrier for `value` threads
+  kBarrierArrive,  ///< the strand arrives there; returns a number
+  kBarrierLeave,   ///< the barrier lets it go on; `value`: that number
+  kAtomicStore,    ///< an atomic store is about to happen; `value`: its order in memory
+  kAtomicLoad,     ///< an atomic load has happened
+  kAtomicChange,   ///< an atomic operation that reads and writes is about to happen
+  kAtomicChanged,  ///< ... and has
+  kFence,          ///< a fence
+};
+using Order = uint64_t (*)(AccessView* view, Sync what, const void* object, uint64_t value);
+inline constexpr const char* kOrder = "fgmpi_check_order";
 
 /// The type of the function of libfgmpi-check.so, found by name, that checks an access. It
 /// registers the view, unless it cannot decide anything yet.
