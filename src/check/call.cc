@@ -170,6 +170,7 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
     check_frames(this, place, static_cast<const char*>(__builtin_frame_address(0)));
   const uint64_t of_arguments = g_process.of_arguments;
   check_arguments();
+  if (rank_->order) begin_threaded_call(this);
   rank_->arguments_told = g_process.of_arguments != of_arguments;
   if (info().role != CallRole::kOther) ++rank_->communications;
   run_rules<RulePhase::kBegin>(kRulesOf[record_->id]);
@@ -218,6 +219,7 @@ void CheckedCall::after(int result) {
   }
   progress_by_call();
   if (rank_->owned && !rank_->windows.empty() && outer_) update_exposed(rank_);
+  if (rank_->order) end_threaded_call(this);
   if (had_threads_) leave_call(this);
   // Counts of records' users are not atomic, so a record must be released under the lock.
   posted.reset();

@@ -243,6 +243,14 @@ void leave_call(CheckedCall* call);
 /// Compares the call's requests, once they are known, with those that other threads are completing.
 void check_concurrent_completions(CheckedCall* call);
 
+// thread_calls.cc ---------------------------------------------------------------------------------
+/// Of a rank whose threads are followed: MPI is about to make the call, or has made it.
+void begin_threaded_call(CheckedCall* call);
+void end_threaded_call(CheckedCall* call);
+/// The operation begins, or ends, to use its regions.
+void begin_threaded_use(Rank* rank, const RequestOperation& operation);
+void end_threaded_use(Rank* rank, const RequestOperation& operation);
+
 // repeated_messages.cc ----------------------------------------------------------------------------
 /// More receives of the rank have begun in the unbuffered run (unbuffered.h): updates their queues
 /// and the senders.

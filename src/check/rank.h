@@ -347,6 +347,7 @@ struct CreatedObject {
 struct Races;
 class CheckedCall;
 class OwnedMemory;
+class ThreadOrder;
 
 /// The number of calls with the same hash that a rank remembers, so that calls of one loop do not
 /// evict each other.
@@ -508,6 +509,8 @@ struct alignas(64) Rank {
   pthread_t thread{};           ///< the rank's first thread
   /// Set where the program was compiled with -check (accesses.h); never freed.
   OwnedMemory* owned = nullptr;
+  /// Set once such a program has synchronised threads (threads/strands.h); never freed.
+  ThreadOrder* order = nullptr;
   void** word = nullptr;  ///< the rank's MPIX_Tool_word(); helpers of the rank have another
   std::unordered_map<uint64_t, CreatedObject> made[32];  ///< by Object, then handle
   /// The calls that freed handles which the rank has not received again.

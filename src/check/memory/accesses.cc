@@ -17,6 +17,7 @@
 #include "base/relax_cpu.h"
 #include "check/call.h"
 #include "check/extensions.h"
+#include "check/threads/strands.h"
 
 namespace fgmpi::check {
 
@@ -120,14 +121,29 @@ void OwnedMemory::show() {
       low[how] = std::min(low[how], e.low);
       high[how] = std::max(high[how], e.high);
     }
-  for (AccessView* view : views_)
+  for (AccessView* view : views_) {
+    view->threads = follows_all_;
+    view->filter = follows_all_ ? nullptr : filter_.data();
     for (int how = 0; how < 2; ++how) {
       constexpr uintptr_t kBefore = access::kMost - 1;
+      // All but the length by which a view shows that it is not attached.
+      if (follows_all_) {
+        __atomic_store_n(&view->low[how], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&view->length[how], ~uintptr_t{0} - 1, __ATOMIC_RELAXED);
+        continue;
+      }
       const bool none = high[how] <= low[how];
       __atomic_store_n(&view->low[how], none ? 0 : low[how] - kBefore, __ATOMIC_RELAXED);
       __atomic_store_n(&view->length[how], none ? 0 : high[how] - low[how] + kBefore,
                        __ATOMIC_RELAXED);
     }
+  }
+}
+
+void OwnedMemory::follow_all(bool all) {
+  std::lock_guard guard(lock);
+  follows_all_ = all;
+  show();
 }
 
 void OwnedMemory::add_one(RequestOperation* operation, const Region& r) {
@@ -266,7 +282,6 @@ std::vector<OwnedMemory::Touched> OwnedMemory::extract_touched() {
 void OwnedMemory::attach(AccessView* view, void* owner) {
   std::lock_guard guard(lock);
   view->owner = owner;
-  view->filter = filter_.data();
   views_.push_back(view);
   show();
 }
@@ -361,27 +376,43 @@ struct ReportedAccess {
   ProgramAccess access;
   bool operation_writes;
   CallRecord call;
+  bool is_over;  ///< the operation is complete: only its order with the access is unknown
   void* callers[kMostCallers + 1] = {};  ///< ends with null
 };
+constexpr const char* kAllowedOrder =
+    "a barrier, a join, or what else orders threads in every run is between the access and the "
+    "call";
 /// Conflicts found on other threads, until a rank calls MPI.
 std::mutex g_seen_lock;
 std::atomic<bool> g_any_seen = false;
 std::vector<ReportedAccess>& g_seen = *new std::vector<ReportedAccess>;
 
+const char* sentence_of_access(bool writes, bool operation_writes, bool is_over) {
+  if (is_over)
+    return !writes ? "a thread reads from a buffer that another thread's call writes, and nothing "
+                     "orders them"
+           : operation_writes
+               ? "a thread writes into a buffer that another thread's call writes, and nothing "
+                 "orders them"
+               : "a thread writes into a buffer that another thread's call reads, and nothing "
+                 "orders them";
+  return !writes ? "the program reads from a buffer that a pending operation writes"
+         : operation_writes
+             ? "the program writes into a buffer that a pending operation writes, too"
+             : "the program writes into a buffer that a pending operation reads";
+}
+
 void report_access(const ReportedAccess& s) {
   const ProgramAccess& a = s.access;
-  const char* how = !a.writes ? "the program reads from a buffer that a pending operation writes"
-                    : s.operation_writes
-                        ? "the program writes into a buffer that a pending operation writes, too"
-                        : "the program writes into a buffer that a pending operation reads";
   findings::Participant access;
   access.rank = s.rank->world;
   access.call = words_of(a.function, a.writes);
   access.site = site_of(a.place);
   for (int i = 0; s.callers[i]; ++i) access.callers.push_back(site_of(s.callers[i]));
-  report(FindingKind::kBuffers, how,
-         "an operation's buffer is left alone until the operation is complete",
-         {access, participant(s.rank, s.call, "is not complete")});
+  report(FindingKind::kBuffers, sentence_of_access(a.writes, s.operation_writes, s.is_over),
+         s.is_over ? kAllowedOrder
+                   : "an operation's buffer is left alone until the operation is complete",
+         {access, participant(s.rank, s.call, s.is_over ? "may be under way" : "is not complete")});
 }
 
 /// Finds the callers of the function that makes the access, because C++'s library may have made it
@@ -454,10 +485,49 @@ std::optional<ReportedAccess> finding_of(Rank* rank, const ProgramAccess& a) {
   owner.operation->touched = true;
   const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), owner.operation->call->site);
   if (!owned.reported.insert(mix(key, a.writes)).second) return {};
-  return ReportedAccess{rank, a, owner.region->writes, owner.operation->call};
+  return ReportedAccess{rank, a, owner.region->writes, owner.operation->call, false};
+}
+
+/// Records an access of a rank with several threads, and returns the finding for it if a call of
+/// another strand uses the memory, or has, and nothing orders them.
+std::optional<ReportedAccess> meet_strands(Rank* rank, const ProgramAccess& a) {
+  Looking looking;
+  if (!rank->order->is_active() || !is_in_program(rank) || getpid() != g_process.pid) return {};
+  const MemoryUse use =
+      rank->order->record_access(a, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
+  if (!use.of) return {};
+  OwnedMemory& owned = *rank->owned;
+  std::lock_guard guard(owned.lock);
+  const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), use.call.site);
+  if (!owned.reported.insert(mix(key, a.writes)).second) return {};
+  return ReportedAccess{rank, a, use.writes, use.call, !use.open};
+}
+
+/// The rank's view, registered if it is not yet. REQUIRES: as adopt().
+Rank* rank_of_view(AccessView* view) {
+  auto* rank = static_cast<Rank*>(view->owner);
+  return rank ? rank : adopt(view);
 }
 
 }  // namespace
+
+void report_strand_conflicts(Rank* rank, const CallRecord& call,
+                             const std::vector<StrandConflict>& conflicts) {
+  for (const StrandConflict& c : conflicts) {
+    if (!c.place) {
+      report(FindingKind::kBuffers,
+             "calls of two threads use the same memory, and nothing orders them",
+             "a barrier, a join, or what else orders threads in every run is between the calls",
+             {participant(rank, call),
+              participant(rank, c.call, c.open ? "has not returned" : "may be under way")});
+      continue;
+    }
+    const bool call_writes = c.call_writes;
+    const uint64_t key = mix(reinterpret_cast<uintptr_t>(c.place), call.site);
+    if (!rank->owned->reported.insert(mix(key, c.writes)).second) continue;
+    report_access({rank, {0, 0, c.writes, !c.writes, nullptr, c.place}, call_writes, call, true});
+  }
+}
 
 thread_local int g_calls_of_thread = 0;
 
@@ -517,6 +587,8 @@ EXPORT void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
     record_exposed_access(rank, *access);
   }
   auto seen = finding_of(rank, *access);
+  if (rank->order)
+    if (auto met = meet_strands(rank, *access); met && !seen) seen = met;
   if (!seen) return;
   find_callers(&*seen);
   // Another thread must not touch state that a call of the rank uses at the same time.
@@ -533,9 +605,24 @@ EXPORT bool fgmpi_check_touches(AccessView* view, uintptr_t address, size_t byte
   if (!rank || !rank->owned) return true;
   Looking looking;
   std::lock_guard guard(rank->owned->lock);
-  return rank->owned->is_exposed(address, bytes) ||
+  // Each access of a rank with several threads is recorded.
+  return view->threads || rank->owned->is_exposed(address, bytes) ||
          rank->owned->find({address, bytes, writes, !writes, nullptr, nullptr}).operation !=
              nullptr;
+}
+
+/// The function behind access::Order.
+EXPORT uint64_t fgmpi_check_order(AccessView* view, fgmpi::access::Sync what, const void* object,
+                                  uint64_t value) {
+  if (t_looking) return 0;
+  Rank* rank = rank_of_view(view);
+  if (!rank || !rank->owned || rank->ended) return 0;
+  Looking looking;
+  if (!rank->order) {
+    if (!is_main_thread(rank)) return 0;
+    rank->order = new ThreadOrder(rank);
+  }
+  return rank->order->tell(what, object, value);
 }
 
 /// The function behind access::Forget.

@@ -43,6 +43,8 @@ inline const char* words_of(const char* function, bool writes) {
   return function ? function : writes ? "a store" : "a load";
 }
 
+struct StrandConflict;
+
 class OwnedMemory {
  public:
   /// From now on the operation owns those of its regions that have begun; remove() ends that.
@@ -58,6 +60,8 @@ class OwnedMemory {
   void attach(access::AccessView* view, void* owner);
   void detach(access::AccessView* view);
 
+  /// While `all`, the views let every access through: the rank has several threads.
+  void follow_all(bool all);
   /// Sets the windows whose memory is exposed and may be compared. Accesses within an epoch are
   /// recorded and compared later (windows.cc); other accesses are compared with pending
   /// operations at once.
@@ -120,6 +124,7 @@ class OwnedMemory {
   static constexpr size_t kMostTouched = 256;
   void mark(uintptr_t low, uintptr_t high, int step);
 
+  bool follows_all_ = false;
   std::vector<Exposed> exposed_;
   std::vector<Touched> touched_;
   static constexpr size_t kMostPolled = 64;
@@ -141,6 +146,11 @@ class OwnedMemory {
 /// The number of MPI calls that the calling thread is in. For a rank's main thread Rank::calls
 /// counts them for each rank.
 extern thread_local int g_calls_of_thread;
+
+/// A call or operation that was given `call` begins to use memory: reports accesses and calls of other
+/// strands (threads/strands.h) that nothing orders with it.
+void report_strand_conflicts(Rank* rank, const CallRecord& call,
+                             const std::vector<StrandConflict>& conflicts);
 
 /// The rank's program is compiled with -check, as a call of its entry points shows.
 void follow_program(Rank* rank);

@@ -582,6 +582,7 @@ void begin_regions(Rank* rank, int request, RequestOperation* operation) {
   if (operation->call->info().role == CallRole::kPartitionedSend) return;
   for (Region& r : operation->regions) begin_one(rank, request, &r);
   if (rank->owned) rank->owned->add(operation);
+  if (rank->order) begin_threaded_use(rank, *operation);
 }
 
 void check_started_buffers(CheckedCall* call, const RequestOperation& operation) {
@@ -594,6 +595,7 @@ void end_regions(Rank* rank, int request, RequestOperation* operation) {
   if (!operation->active || operation->released) return;
   operation->released = true;
   if (rank->owned) rank->owned->remove(operation);
+  if (rank->order) end_threaded_use(rank, *operation);
   for (Region& r : operation->regions)
     if (r.begun) end_one(rank, request, *operation, &r);
 }

@@ -15,6 +15,7 @@
 #include "check/call.h"
 #include "check/memory/accesses.h"
 #include "check/memory/heap_map.h"
+#include "check/threads/strands.h"
 
 namespace fgmpi::check {
 namespace {
@@ -405,6 +406,9 @@ EXPORT void fgmpi_check_call(const fgmpi::access::ProgramCall* call) {
 /// The functions behind access::Allocated and access::Freed.
 EXPORT void fgmpi_check_allocated(void* block, size_t bytes, bool fresh) {
   add_heap_block(block, bytes);
+  if (Rank* rank = current_rank(); rank && rank->order)
+    rank->order->forget_memory(reinterpret_cast<uintptr_t>(block),
+                               reinterpret_cast<uintptr_t>(block) + bytes);
   if (fresh) std::memset(block, kUnwritten, std::min(bytes, kMostMarked));
 }
 

@@ -332,6 +332,7 @@ void begin_one_sided(CheckedCall* call, Epochs* epochs) {
   operation->call = call->kept();
   operation->regions = std::move(regions);
   rank->owned->add(operation.get());
+  if (rank->order) begin_threaded_use(rank, *operation);
   epochs->operations.push_back({target, std::move(operation)});
 }
 
@@ -340,6 +341,7 @@ void end_one_sided(Rank* rank, Epochs* epochs, int64_t target = -1) {
   std::erase_if(epochs->operations, [&](const OneSided& one) {
     if (target >= 0 && one.target != target) return false;
     if (rank->owned) rank->owned->remove(one.operation.get());
+    if (rank->order) end_threaded_use(rank, *one.operation);
     return true;
   });
 }
