@@ -26,6 +26,7 @@ import corpus_groups
 import corpus_lifecycles
 import corpus_memory
 import corpus_parts
+import corpus_strands
 import corpus_windows
 
 TOP = r"""/* Made by test/check/corpus.py. Do not edit. */
@@ -66,7 +67,7 @@ int main(int argc, char** argv) {
 
 # The text in front of the cases of these programs: a finding must name every marked line.
 TOPS = {"accesses": corpus_accesses.TOP, "windows": corpus_windows.TOP,
-        "files": corpus_files.TOP}
+        "files": corpus_files.TOP, "strands": corpus_strands.TOP}
 # The text in front of cases for which a finding must name one of the marked lines.
 SINGLE_TOPS = {"groups": corpus_groups.TOP, "lifecycles": corpus_lifecycles.TOP, "memory": corpus_memory.TOP, "parts": corpus_parts.TOP}
 cases = []  # (program, kind, name, body)
@@ -586,7 +587,7 @@ def threads():
 def on_other_communicators():
     """Collectives and messages on a duplicate of the world, and on a communicator of its members in reverse order."""
     for program, kind, name, body in list(cases):
-        if kind in ("races", "threads") or not ("w)" in body or "w, " in body) or "Comm" in body or "Win_" in body or "File_" in body:
+        if kind in ("races", "threads") or program == "strands" or not ("w)" in body or "w, " in body) or "Comm" in body or "Win_" in body or "File_" in body:
             continue
         made = ("MPI_Comm_dup(MPI_COMM_WORLD, &w);" if len(name) % 2 else
                 "MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &w);\n  rank = size - 1 - rank, next = (rank + 1) % size, before = (rank + size - 1) % size;")
@@ -594,6 +595,8 @@ def on_other_communicators():
 
 
 def main_of(program):
+    if program == "strands":
+        return MAIN.replace("  MPI_Init(&argc, &argv);", "  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &c[0]);")
     if program != "threads":
         return MAIN
     levels = ", ".join(thread_levels)
@@ -619,6 +622,7 @@ def main():
     corpus_lifecycles.lifecycles(case)
     corpus_memory.memory(case)
     corpus_parts.parts(case)
+    corpus_strands.strands(case)
     corpus_groups.groups(case)
     on_other_communicators()
     programs = sorted({program for program, _, _, _ in cases})

@@ -1,0 +1,127 @@
+"""The cases of the corpus about the order of a rank's threads, tasks and sections (mpicc -check -fopenmp): memory that a call of
+one uses and another accesses; collectives, completions, probes and frees of two of them."""
+
+TOP = r"""#include <omp.h>
+#include <pthread.h>
+#include <semaphore.h>
+#define TWO _Pragma("omp parallel num_threads(2)")
+#define FIRST if (omp_get_thread_num() == 0)
+#define SECOND if (omp_get_thread_num() == 1)
+static int v[4], z[4], flag, turn;
+static MPI_Win win;
+static int* room;
+static MPI_Request sent[2];
+static omp_lock_t one, two;
+static sem_t semaphore;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t both;
+/* Two messages that the rank sends to itself, a window, locks. */
+static void open_all(void) {
+  for (int i = 0; i < 2; ++i) MPI_Isend(a + i, 1, MPI_INT, rank, i, w, &sent[i]);
+  MPI_Win_allocate(16, 4, MPI_INFO_NULL, MPI_COMM_SELF, &room, &win);
+  MPI_Win_lock_all(0, win);
+  omp_init_lock(&one);
+  omp_init_lock(&two);
+  sem_init(&semaphore, 0, 0);
+  pthread_barrier_init(&both, NULL, 2);
+  flag = turn = 0;
+}
+static void close_all(void) {
+  for (int i = 0; i < 2; ++i) {
+    int there;
+    MPI_Iprobe(rank, i, w, &there, IGNORE);
+    if (there) MPI_Recv(b + 8, 1, MPI_INT, rank, i, w, IGNORE);
+  }
+  MPI_Waitall(2, sent, MPI_STATUSES_IGNORE);
+  MPI_Win_unlock_all(win);
+  MPI_Win_free(&win);
+}
+static void* thread_of(void* function) {
+  ((void (*)(void))function)();
+  return NULL;
+}
+"""
+HERE = " /* HERE */"
+# What one strand does with v, and what conflicts with it.
+CALLS = {
+    "Recv": f"MPI_Recv(v, 1, MPI_INT, rank, 0, w, IGNORE);{HERE}",
+    "Irecv": f"MPI_Request q;\n  MPI_Irecv(v, 1, MPI_INT, rank, 0, w, &q);{HERE}\n  MPI_Wait(&q, IGNORE);",
+    "Get": f"MPI_Get(v, 1, MPI_INT, 0, 0, 1, MPI_INT, win);{HERE}\n  MPI_Win_flush(0, win);",
+    "Sendrecv": f"MPI_Sendrecv(a, 1, MPI_INT, rank, 9, v, 1, MPI_INT, rank, 9, w, IGNORE);{HERE}",
+}
+OTHERS = {
+    "a load": f"z[0] = v[0];{HERE}",
+    "a store": f"v[0] = 3;{HERE}",
+    "a receive": f"MPI_Recv(v, 1, MPI_INT, rank, 1, w, IGNORE);{HERE}",
+}
+# What orders two strands in the twin. "@1" and "@2": what they do. The wrong program has nothing there, or something that does not
+# order them in every run.
+WAYS = {
+    "a barrier": "  TWO {\n  FIRST { @1 }\n  GOOD {\n#pragma omp barrier\n  }\n  SECOND { @2 }\n  }",
+    "a lock": "  TWO {\n  FIRST { omp_set_lock(&one); @1 omp_unset_lock(&one); }\n"
+              "  SECOND { omp_set_lock(wrong ? &two : &one); @2 omp_unset_lock(wrong ? &two : &one); }\n  }",
+    "a semaphore": "  TWO {\n  FIRST {\n  BAD sem_post(&semaphore);\n  @1\n  GOOD sem_post(&semaphore);\n  }\n"
+                   "  SECOND { sem_wait(&semaphore); @2 }\n  }",
+    "a condition": "  TWO {\n  FIRST { @1 pthread_mutex_lock(&mutex); turn = 1; pthread_cond_signal(&condition); pthread_mutex_unlock(&mutex); }\n"
+                   "  SECOND {\n  GOOD {\n  pthread_mutex_lock(&mutex);\n  while (!turn) pthread_cond_wait(&condition, &mutex);\n"
+                   "  pthread_mutex_unlock(&mutex);\n  }\n  @2 }\n  }",
+    "a flag": "  TWO {\n  FIRST { @1\n#pragma omp flush\n#pragma omp atomic write\n  flag = 1;\n  }\n  SECOND {\n  int f = wrong;\n"
+              "  while (!f) {\n#pragma omp atomic read\n  f = flag;\n#pragma omp flush\n  }\n  @2 }\n  }",
+    "a flag of a mutex": "  TWO {\n  FIRST { @1 pthread_mutex_lock(&mutex); turn = 1; pthread_mutex_unlock(&mutex); }\n  SECOND {\n  int f = 0;\n"
+                         "  do {\n  pthread_mutex_lock(&mutex);\n  f = wrong ? 1 : turn;\n  pthread_mutex_unlock(&mutex);\n  } while (!f);\n  @2 }\n  }",
+    "taskwait": "  TWO {\n#pragma omp single\n  {\n#pragma omp task\n  { @1 }\n  GOOD {\n#pragma omp taskwait\n  }\n#pragma omp task\n  { @2 }\n  }\n  }",
+    "depend": "  TWO {\n#pragma omp single\n  {\n#pragma omp task depend(out: z[wrong])\n  { @1 }\n#pragma omp task depend(in: z[0])\n  { @2 }\n  }\n  }",
+    "sections": "#pragma omp parallel sections num_threads(2)\n  {\n#pragma omp section\n  { @1\n  GOOD { @2 } }\n#pragma omp section\n"
+                "  { BAD { @2 } }\n  }",
+    "a POSIX barrier": "  TWO {\n  FIRST {\n  BAD pthread_barrier_wait(&both);\n  @1\n  GOOD pthread_barrier_wait(&both);\n  }\n"
+                       "  SECOND { pthread_barrier_wait(&both); @2 }\n  }",
+}
+
+
+def strands(case):
+    def both(kind, what, body, functions=""):
+        case(kind, what, functions + f"  open_all();\n{body}\n  close_all();", "strands")
+
+    for number, (way, text) in enumerate(WAYS.items()):
+        for call, first in CALLS.items():
+            for k, (other, second) in enumerate(OTHERS.items()):
+                if (number + k) % 3 and (call, other) != ("Recv", "a load"):
+                    continue
+                body = text.replace("@1", first)
+                # The line of the second part is marked where it is wrong only.
+                if way == "sections":
+                    body = body.replace("@2", second.replace(HERE, ""), 1)
+                both("buffers", f"{call} and {other}, ordered by {way}", body.replace("@2", second))
+    calls(both)
+
+
+def calls(both):
+    bcast = "MPI_Bcast({0}, 1, {1}, 0, {2});" + HERE
+    a, b = bcast.format("c + 16", "MPI_INT", "w"), bcast.format("d", "MPI_FLOAT", "other")
+    dup = "  MPI_Comm other;\n  MPI_Comm_dup(w, &other);\n  BAD {\n  MPI_Comm_free(&other);\n  other = w;\n  }\n"
+    end = "\n  GOOD MPI_Comm_free(&other);"
+    both("threads", "collectives that nothing orders",
+         f"  MPI_Comm other = w;\n  TWO {{\n  BAD {{\n  FIRST {{ BARRIER(w);{HERE}\n  }}\n  SECOND {{ BARRIER(other);{HERE}\n  }}\n  }} else {{\n"
+         "  FIRST MPI_Barrier(w);\n#pragma omp barrier\n  SECOND MPI_Barrier(w);\n  }\n  }".replace("BARRIER", "MPI_Barrier"))
+    both("threads", "collectives that only a critical section orders",
+         f"{dup}  TWO {{\n  FIRST {{\n#pragma omp critical\n  {a}\n  }}\n  SECOND {{\n#pragma omp critical\n  {b}\n  }}\n  }}{end}")
+    both("threads", "collectives, in the twin in turns",
+         f"  MPI_Comm other = w;\n  TWO {{\n  int done = 0;\n  while (!done) {{\n#pragma omp critical\n  {{\n  const int me = omp_get_thread_num();\n"
+         f"  if (wrong || turn == me) {{\n  if (me == 0) {a}\n  if (me == 1) {b}\n  turn = done = 1;\n  }}\n  }}\n  }}\n  }}"
+         .replace("wrong || turn == me) {", "wrong || turn == me) {"))
+    for how in ("MPI_Wait(&r, IGNORE);", "MPI_Test(&r, &z[2], IGNORE);"):
+        both("threads", f"{how[:8]} of one request in two threads",
+             f"  MPI_Request r;\n  MPI_Irecv(v, 1, MPI_INT, rank, 0, w, &r);\n  TWO {{\n  BAD {{\n#pragma omp critical\n  {how}{HERE}\n  }} else {{\n"
+             "#pragma omp single\n  MPI_Wait(&r, IGNORE);\n  }\n  }\n  MPI_Wait(&r, IGNORE);")
+    probe = (f"  MPI_Status s;\n  int x;\n  BAD {{\n  MPI_Probe(rank, 5, w, &s);{HERE}\n  MPI_Recv(&x, 1, MPI_INT, rank, 5, w, IGNORE);{HERE}\n  }} else {{\n")
+    sends = "  MPI_Request q[2];\n  for (int i = 0; i < 2; ++i) MPI_Isend(a, 1, MPI_INT, rank, 5, w, &q[i]);\n"
+    done = "\n  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);"
+    both("threads", "a probe and a receive in two threads, in the twin matched",
+         f"{sends}  TWO {{\n{probe}  MPI_Message m;\n  MPI_Mprobe(rank, 5, w, &m, &s);\n  MPI_Mrecv(&x, 1, MPI_INT, &m, IGNORE);\n  }}\n  }}{done}")
+    both("threads", "a probe and a receive in two threads, in the twin in a critical section",
+         f"{sends}  TWO {{\n{probe}#pragma omp critical\n  {{\n  MPI_Probe(rank, 5, w, &s);\n  MPI_Recv(&x, 1, MPI_INT, rank, 5, w, IGNORE);\n  }}\n  }}\n  }}{done}")
+    both("threads", "an object is freed that another thread uses",
+         "  MPI_Datatype t;\n  MPI_Type_contiguous(2, MPI_INT, &t);\n  MPI_Type_commit(&t);\n  TWO {\n"
+         f"  FIRST {{ MPI_Sendrecv(a, 1, t, rank, 9, b, 1, t, rank, 9, w, IGNORE);{HERE}\n  flag = 1;\n  }}\n  GOOD {{\n#pragma omp barrier\n  }}\n"
+         f"  SECOND {{\n  BAD usleep(200000);\n  MPI_Type_free(&t);{HERE}\n  }}\n  }}")
