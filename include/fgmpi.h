@@ -259,6 +259,13 @@ MPI_Count MPIX_Tool_counter(const char* name);
  * called. Does nothing where the thread is in MPI already or no rank has threads. */
 int MPIX_Tool_enter(void);
 void MPIX_Tool_leave(int entered);
+/* The calling thread waits, as in a blocking call, until another thread gives waiter to
+ * MPIX_Tool_wake: where all others wait, too, that is a deadlock, and its report calls the wait
+ * what. begins(waiter, argument) is called before, with MPI locked: 0 says that there is nothing to
+ * wait for. Returns what it has returned; 0 also where no rank runs. */
+typedef int (*MPIX_Tool_begins)(void* waiter, void* argument);
+int MPIX_Tool_wait(const char* what, MPIX_Tool_begins begins, void* argument);
+void MPIX_Tool_wake(void* waiter);
 /* Functions of MPIX_Tool_handlers. */
 typedef void (*MPIX_Tool_arrived)(int process, const void* data, int bytes);
 typedef void (*MPIX_Tool_deadlock)(void);

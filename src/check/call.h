@@ -247,6 +247,9 @@ void check_concurrent_completions(CheckedCall* call);
 /// Of a rank whose threads are followed: MPI is about to make the call, or has made it.
 void begin_threaded_call(CheckedCall* call);
 void end_threaded_call(CheckedCall* call);
+/// In a deadlock: reports threads of the rank that wait for a mutex whose owner waits in MPI. Returns
+/// whether there are any.
+bool report_blocked_threads(Rank* rank);
 /// The operation begins, or ends, to use its regions.
 void begin_threaded_use(Rank* rank, const RequestOperation& operation);
 void end_threaded_use(Rank* rank, const RequestOperation& operation);

@@ -24,6 +24,8 @@
 #pragma weak MPIX_Tool_places
 #pragma weak MPIX_Tool_enter
 #pragma weak MPIX_Tool_leave
+#pragma weak MPIX_Tool_wait
+#pragma weak MPIX_Tool_wake
 #pragma weak MPIX_Get_collocated_size
 #pragma weak MPIX_Get_collocated_startrank
 #pragma weak MPIX_Yield

@@ -58,7 +58,8 @@ void before_deadlock_report() {
   report_accesses();
   report_disagreements();
   g_attention.fetch_or(kDeadlockIsTold, std::memory_order_relaxed);
-  for (const auto& rank : g_process.all)
+  for (const auto& rank : g_process.all) {
+    if (rank && rank->order && report_blocked_threads(rank.get())) continue;
     if (rank && rank->in_call && rank->current) {
       std::vector<findings::Participant> calls = {participant(rank.get(), *rank->current)};
       if (const RequestOperation* awaited = awaited_by(rank.get(), *rank->current)) {
@@ -78,6 +79,7 @@ void before_deadlock_report() {
                                             "ranks wait for ever: no message is on its way", "",
                                             std::move(calls)));
     }
+  }
 }
 
 /// A collective has failed. A disagreement on its communicator, which this or another process

@@ -105,7 +105,8 @@ def calls(both):
          f"  MPI_Comm other = w;\n  TWO {{\n  BAD {{\n  FIRST {{ BARRIER(w);{HERE}\n  }}\n  SECOND {{ BARRIER(other);{HERE}\n  }}\n  }} else {{\n"
          "  FIRST MPI_Barrier(w);\n#pragma omp barrier\n  SECOND MPI_Barrier(w);\n  }\n  }".replace("BARRIER", "MPI_Barrier"))
     both("threads", "collectives that only a critical section orders",
-         f"{dup}  TWO {{\n  FIRST {{\n#pragma omp critical\n  {a}\n  }}\n  SECOND {{\n#pragma omp critical\n  {b}\n  }}\n  }}{end}")
+         f"{dup}  TWO {{\n  BAD {{\n  FIRST {{\n#pragma omp critical\n  {a}\n  }}\n  SECOND {{\n#pragma omp critical\n  {b}\n  }}\n  }} else {{\n"
+         f"  FIRST {a.replace(HERE, '')}\n  SECOND {b.replace(HERE, '')}\n  }}\n  }}{end}")
     both("threads", "collectives, in the twin in turns",
          f"  MPI_Comm other = w;\n  TWO {{\n  int done = 0;\n  while (!done) {{\n#pragma omp critical\n  {{\n  const int me = omp_get_thread_num();\n"
          f"  if (wrong || turn == me) {{\n  if (me == 0) {a}\n  if (me == 1) {b}\n  turn = done = 1;\n  }}\n  }}\n  }}\n  }}"
@@ -125,3 +126,7 @@ def calls(both):
          "  MPI_Datatype t;\n  MPI_Type_contiguous(2, MPI_INT, &t);\n  MPI_Type_commit(&t);\n  TWO {\n"
          f"  FIRST {{ MPI_Sendrecv(a, 1, t, rank, 9, b, 1, t, rank, 9, w, IGNORE);{HERE}\n  flag = 1;\n  }}\n  GOOD {{\n#pragma omp barrier\n  }}\n"
          f"  SECOND {{\n  BAD usleep(200000);\n  MPI_Type_free(&t);{HERE}\n  }}\n  }}")
+    # Nobody sends the second message while a thread holds the lock and waits for it.
+    both("deadlock", "a thread in a receive holds a lock that another needs",
+         f"  TWO {{\n  const int me = omp_get_thread_num();\n#pragma omp critical{HERE}\n"
+         f"  MPI_Recv(&z[me], 1, MPI_INT, rank, wrong ? 7 + me : me, w, IGNORE);{HERE}\n  }}")

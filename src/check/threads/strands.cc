@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "check/extensions.h"
 #include "check/threads/thread_calls.h"
 
 namespace fgmpi::check {
@@ -145,8 +146,54 @@ LockSet ThreadOrder::held_since(const StrandEvent& event) {
   return me ? held_since(*me, event) : LockSet{0};
 }
 
+bool ThreadOrder::is_awaited(const Strand& me, const Mutex& mutex) const {
+  return mutex.is_held && mutex.got.strand != me.number;
+}
+
+void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
+  {
+    std::lock_guard guard(lock_);
+    const Strand* me = here();
+    if (!me) return;
+    wants_[me->number] = {lock, place};
+    if (!is_awaited(*me, mutexes_[lock])) return;
+  }
+  // The rank's first thread waits in MPI: a deadlock is found only while it is there.
+  if (!g_process.threads || rank_->calls > 0 || !MPIX_Tool_wait ||
+      !pthread_equal(pthread_self(), rank_->thread))
+    return;
+  std::pair<ThreadOrder*, const void*> wanted(this, lock);
+  const auto begins = [](void* waiter, void* of) {
+    auto& [order, mutex] = *static_cast<std::pair<ThreadOrder*, const void*>*>(of);
+    std::lock_guard guard(order->lock_);
+    const Strand* me = order->here();
+    Mutex& state = order->mutexes_[mutex];
+    if (!me || !order->is_awaited(*me, state)) return 0;
+    state.waiters.push_back(waiter);
+    return 1;
+  };
+  while (MPIX_Tool_wait("a wait for a mutex", begins, &wanted)) {
+  }
+}
+
+std::vector<ThreadOrder::BlockedThread> ThreadOrder::blocked_threads() {
+  std::lock_guard guard(lock_);
+  std::vector<BlockedThread> blocked;
+  for (const auto& [strand, want] : wants_) {
+    const auto mutex = mutexes_.find(want.mutex);
+    if (mutex == mutexes_.end() || !mutex->second.is_held || mutex->second.got.strand == strand)
+      continue;
+    for (const CheckedCall* call : rank_->inside)
+      if (pthread_equal(call->thread(), mutex->second.owner)) blocked.push_back({want.place, call});
+  }
+  return blocked;
+}
+
 void ThreadOrder::got_mutex(Strand* me, const void* lock) {
   Mutex& mutex = mutexes_[lock];
+  wants_.erase(me->number);
+  mutex.is_held = true;
+  mutex.owner = pthread_self();
   // The owner before had the mutex, for certain, when this strand asked for it: so what it did
   // until it released the mutex comes first in every run.
   const StrandEvent before = mutex.got;
@@ -159,13 +206,19 @@ void ThreadOrder::got_mutex(Strand* me, const void* lock) {
   me->lock_set = held_since(*me, me->event());
 }
 
-void ThreadOrder::releases_mutex(Strand* me, const void* lock) {
-  mutexes_[lock].released = publish(me);
+std::vector<void*> ThreadOrder::releases_mutex(Strand* me, const void* lock) {
+  Mutex& mutex = mutexes_[lock];
+  mutex.released = publish(me);
+  const auto others = std::count_if(me->locks.begin(), me->locks.end(),
+                                    [&](const Strand::Lock& held) { return held.mutex == lock; });
+  mutex.is_held = others > 1;
+  std::vector<void*> waiters;
+  if (!mutex.is_held) waiters.swap(mutex.waiters);
   const auto found = std::find_if(me->locks.rbegin(), me->locks.rend(),
                                   [&](const Strand::Lock& held) { return held.mutex == lock; });
-  if (found == me->locks.rend()) return;
-  me->locks.erase(std::next(found).base());
+  if (found != me->locks.rend()) me->locks.erase(std::next(found).base());
   me->lock_set = held_since(*me, me->event());
+  return waiters;
 }
 
 // ---- Threads, barriers, atomic operations -------------------------------------------------------
@@ -253,7 +306,18 @@ void ThreadOrder::tell_atomic(Sync what, Strand* me, uint64_t key, uint64_t orde
 }
 
 uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
-  std::lock_guard guard(lock_);
+  if (what == Sync::kWants) return wait_for_mutex(object, reinterpret_cast<const void*>(value)), 0;
+  std::vector<void*> waiters;
+  {
+    std::lock_guard guard(lock_);
+    if (what != Sync::kUnlock) return tell_locked(what, object, value);
+    if (Strand* me = here()) waiters = releases_mutex(me, object);
+  }
+  for (void* waiter : waiters) MPIX_Tool_wake(waiter);
+  return 0;
+}
+
+uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value) {
   const auto key = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(object));
   if (what == Sync::kTaskBegins) return begin_task(value, key), 0;
   if (what == Sync::kTaskEnds) return end_task(value), 0;
@@ -277,7 +341,6 @@ uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
     return 0;
   }
   if (what == Sync::kLock) return got_mutex(me, object), 0;
-  if (what == Sync::kUnlock) return releases_mutex(me, object), 0;
   if (what <= Sync::kTeamAcquire) return tell_region(what, me, key, value);
   if (what <= Sync::kChunksEnd) return tell_chunk(what, me);
   if (what <= Sync::kGroupEnds) return tell_task(what, me, object, value);

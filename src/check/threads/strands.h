@@ -179,11 +179,18 @@ class ThreadOrder {
   LockSet held_since(const StrandEvent& event);
   /// What the calling thread knows of all strands.
   StrandKnowledge known_here();
+  /// A thread that waits for a mutex whose owner is in a call of MPI.
+  struct BlockedThread {
+    const void* place = nullptr;
+    const CheckedCall* call = nullptr;  ///< the owner's
+  };
+  std::vector<BlockedThread> blocked_threads();
   /// The calling thread takes part in communication, by which others may learn what it knows.
   void begin_communication();
   void end_communication();
 
  private:
+  uint64_t tell_locked(access::Sync what, const void* object, uint64_t value);
   struct Task {
     StrandKnowledge start;
     uint64_t parent = 0, team = 0;
@@ -193,6 +200,13 @@ class ThreadOrder {
   struct Mutex {
     StrandKnowledge released;
     StrandEvent got;
+    bool is_held = false;
+    pthread_t owner{};
+    std::vector<void*> waiters;  ///< in MPIX_Tool_wait
+  };
+  struct Want {
+    const void* mutex = nullptr;
+    const void* place = nullptr;
   };
   /// A fence of the strand with a number.
   struct Fence {
@@ -218,8 +232,11 @@ class ThreadOrder {
   void release(Strand* me, uint64_t key);
   void acquire(Strand* me, uint64_t key);
   StrandKnowledge publish(Strand* me);
+  void wait_for_mutex(const void* mutex, const void* place);
+  bool is_awaited(const Strand& me, const Mutex& mutex) const;
   void got_mutex(Strand* me, const void* mutex);
-  void releases_mutex(Strand* me, const void* mutex);
+  /// Returns who waits for it in MPIX_Tool_wait.
+  std::vector<void*> releases_mutex(Strand* me, const void* mutex);
   LockSet set_of(std::vector<const void*> locks);
   LockSet held_since(const Strand& me, const StrandEvent& event);
   uint64_t tell_region(access::Sync what, Strand* me, uint64_t key, uint64_t value);
@@ -262,6 +279,7 @@ class ThreadOrder {
   std::deque<Fence> fences_[kMostStrands];  ///< the last ones, newest first
   bool any_fence_ = false;
   std::unordered_map<const void*, Mutex> mutexes_;
+  std::unordered_map<uint8_t, Want> wants_;  ///< by strand
   std::unordered_map<uint64_t, Barrier> barriers_;
   std::unordered_map<uint64_t, Task> tasks_;
   std::unordered_map<uint64_t, StrandKnowledge> starts_;

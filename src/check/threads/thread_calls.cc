@@ -310,6 +310,22 @@ void end_threaded_call(CheckedCall* call) {
   if (order.is_active() && g_process.wants(FindingKind::kThreads)) order.calls().end(call);
 }
 
+bool report_blocked_threads(Rank* rank) {
+  const auto blocked = rank->order->blocked_threads();
+  for (const ThreadOrder::BlockedThread& one : blocked) {
+    findings::Participant waits;
+    waits.rank = rank->world;
+    waits.call = "a mutex or critical section";
+    waits.site = site_of(one.place);
+    waits.role = "is waited for";
+    g_process.deadlock.push_back(
+        report(FindingKind::kDeadlock,
+               "a thread waits for ever for what another thread holds in a call of MPI", "",
+               {one.call->me("does not return"), waits}));
+  }
+  return !blocked.empty();
+}
+
 void begin_threaded_use(Rank* rank, const RequestOperation& operation) {
   const CallRecord& call = *operation.call;
   report_strand_conflicts(

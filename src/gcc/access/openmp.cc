@@ -135,14 +135,15 @@ CHUNKED_LOOP(nonmonotonic_dynamic)
 CHUNKED_LOOP(nonmonotonic_guided)
 
 // ---- Mutual exclusion ---------------------------------------------------------------------------
-#define GUARDS(start, end, parameters, arguments, lock) \
-  WRAP_GOMP(void, start, parameters) {                  \
-    __real_##start arguments;                           \
-    tell(Sync::kLock, lock);                            \
-  }                                                     \
-  WRAP_GOMP(void, end, parameters) {                    \
-    tell(Sync::kUnlock, lock);                          \
-    __real_##end arguments;                             \
+#define GUARDS(start, end, parameters, arguments, lock)                 \
+  WRAP_GOMP(void, start, parameters) {                                  \
+    tell(Sync::kWants, lock, reinterpret_cast<uintptr_t>(FGMPI_PLACE)); \
+    __real_##start arguments;                                           \
+    tell(Sync::kLock, lock);                                            \
+  }                                                                     \
+  WRAP_GOMP(void, end, parameters) {                                    \
+    tell(Sync::kUnlock, lock);                                          \
+    __real_##end arguments;                                             \
   }
 namespace {
 /// Stand for the unnamed critical section, and for what is atomic but for one instruction too large.

@@ -35,25 +35,33 @@ using fgmpi::access::tell;
   }
 #define POSIX_LOCKS(name, type) \
   LOCKS(name, (type * lock), (lock), lock, result == 0 || result == EOWNERDEAD)
+/// A function that waits for the lock.
+#define WAITS_FOR(name, type, success)                                  \
+  WRAP_SYNC(int, name, (type * lock)) {                                 \
+    tell(Sync::kWants, lock, reinterpret_cast<uintptr_t>(FGMPI_PLACE)); \
+    const int result = __real_##name(lock);                             \
+    if (success) tell(Sync::kLock, lock);                               \
+    return result;                                                      \
+  }
 #define POSIX_TIMED_LOCKS(name, type) \
   LOCKS(name, (type * lock, const timespec* until), (lock, until), lock, result == 0)
-POSIX_LOCKS(pthread_mutex_lock, pthread_mutex_t)
+WAITS_FOR(pthread_mutex_lock, pthread_mutex_t, result == 0 || result == EOWNERDEAD)
 POSIX_LOCKS(pthread_mutex_trylock, pthread_mutex_t)
 POSIX_TIMED_LOCKS(pthread_mutex_timedlock, pthread_mutex_t)
 LOCKS(pthread_mutex_clocklock, (pthread_mutex_t * lock, clockid_t clock, const timespec* until),
       (lock, clock, until), lock, result == 0)
 UNLOCKS(int, pthread_mutex_unlock, pthread_mutex_t*)
-POSIX_LOCKS(pthread_rwlock_rdlock, pthread_rwlock_t)
+WAITS_FOR(pthread_rwlock_rdlock, pthread_rwlock_t, result == 0 || result == EOWNERDEAD)
 POSIX_LOCKS(pthread_rwlock_tryrdlock, pthread_rwlock_t)
 POSIX_TIMED_LOCKS(pthread_rwlock_timedrdlock, pthread_rwlock_t)
-POSIX_LOCKS(pthread_rwlock_wrlock, pthread_rwlock_t)
+WAITS_FOR(pthread_rwlock_wrlock, pthread_rwlock_t, result == 0 || result == EOWNERDEAD)
 POSIX_LOCKS(pthread_rwlock_trywrlock, pthread_rwlock_t)
 POSIX_TIMED_LOCKS(pthread_rwlock_timedwrlock, pthread_rwlock_t)
 UNLOCKS(int, pthread_rwlock_unlock, pthread_rwlock_t*)
-POSIX_LOCKS(pthread_spin_lock, pthread_spinlock_t volatile)
+WAITS_FOR(pthread_spin_lock, pthread_spinlock_t volatile, result == 0 || result == EOWNERDEAD)
 POSIX_LOCKS(pthread_spin_trylock, pthread_spinlock_t volatile)
 UNLOCKS(int, pthread_spin_unlock, pthread_spinlock_t volatile*)
-LOCKS(mtx_lock, (mtx_t * lock), (lock), lock, result == thrd_success)
+WAITS_FOR(mtx_lock, mtx_t, result == thrd_success)
 LOCKS(mtx_trylock, (mtx_t * lock), (lock), lock, result == thrd_success)
 LOCKS(mtx_timedlock, (mtx_t * lock, const timespec* until), (lock, until), lock,
       result == thrd_success)

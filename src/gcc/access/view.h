@@ -97,6 +97,7 @@ enum class Sync : uint8_t {
   kRelease,       ///< `object` passes on what the strand has done, ...
   kAcquire,       ///< ... to the strand that now continues because of it
   kForget,        ///< `object` is used no more
+  kWants,         ///< the strand is about to wait for the mutex `object`; `value`: the place
   kLock,          ///< the strand has got the mutex `object`
   kUnlock,        ///< it is about to release it
   kParallel,      ///< a parallel region `object` begins; `value`: the threads asked for, 0: any

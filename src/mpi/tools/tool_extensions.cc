@@ -68,6 +68,24 @@ FGMPI_EXTENSION void MPIX_Tool_leave(int entered) {
   if (entered) sched::EngineEntry::leave();
 }
 
+FGMPI_EXTENSION int MPIX_Tool_wait(const char* what, int (*begins)(void*, void*), void* argument) {
+  const int entered = MPIX_Tool_enter();
+  sched::Proclet* self = sched::current();
+  const int waits = self ? begins(self, argument) : 0;
+  if (waits) {
+    const sched::WaitSite site{what, nullptr, true};
+    sched::park(&site);
+  }
+  MPIX_Tool_leave(entered);
+  return waits;
+}
+
+FGMPI_EXTENSION void MPIX_Tool_wake(void* waiter) {
+  const int entered = MPIX_Tool_enter();
+  sched::ready(static_cast<sched::Proclet*>(waiter));
+  MPIX_Tool_leave(entered);
+}
+
 namespace {
 void (*g_arrived)(int, const void*, int) = nullptr;
 }
