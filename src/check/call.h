@@ -236,6 +236,9 @@ void report_leftovers(Rank* rank);
 /// forbids the call. Where any thread may make the call there is no finding, but the answer is no,
 /// too: the call then bypasses the checker, because this thread must not change the rank's state.
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words);
+/// Reports the calls for which may_call() has answered no. Not from there: the rank's first thread may
+/// be in the checker at that time.
+void report_forbidden_calls();
 /// Where there are threads: records that the call is in progress, and compares it with the calls
 /// that other threads of the rank are in.
 void enter_call(CheckedCall* call);

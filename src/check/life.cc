@@ -96,6 +96,7 @@ void report_consequence(Rank* rank, const CallRecord& of, int error_class, uint6
 
 /// Called before an error of the library ends the job: makes a finding unless one has been made.
 void before_fatal_error(int error_class, const char* text) {
+  report_forbidden_calls();
   send_held_details();
   send_due_notices();
   Rank* rank = current_rank();
@@ -198,6 +199,7 @@ void rank_begins(Calls call, const void* place) {
   auto rank = std::make_unique<Rank>();
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world);
   record_thread_level(rank.get());
+  rank->own_level = rank->level;
   rank->initialised = true;
   const auto local = static_cast<size_t>(rank->world - g_process.first);
   if (local >= g_process.all.size()) return;
@@ -233,6 +235,7 @@ void rank_begins(Calls call, const void* place) {
 }  // namespace
 
 void handle_all_arrived() {
+  report_forbidden_calls();
   std::vector<uint64_t> list = std::move(g_looked_at);  // reuses its memory
   list.clear();
   {
@@ -253,6 +256,7 @@ void withdraw_deadlock() {
 
 void rank_ends(Rank* rank) {
   report_accesses();
+  report_forbidden_calls();
   make_operations(rank);
   if (rank->owned) rank->owned->clear();
   report_requests_left(rank);
@@ -298,8 +302,21 @@ int session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session)
   const int result = g_next.MPI_Session_init(info, errhandler, session);
   if (result != MPI_SUCCESS) return result;
   const int entered = MPIX_Tool_enter ? MPIX_Tool_enter() : 0;
-  record_thread_level(current_rank());
-  if (MPIX_Tool_enter) MPIX_Tool_leave(entered);
+  Rank* rank = current_rank();
+  record_thread_level(rank);
+  if (rank) ++rank->sessions;
+  if (MPIX_Tool_leave) MPIX_Tool_leave(entered);
+  return result;
+}
+
+/// Behind the last session the level of MPI_Init holds again.
+int session_finalize(MPI_Session* session) {
+  const int result = g_next.MPI_Session_finalize(session);
+  if (result != MPI_SUCCESS) return result;
+  const int entered = MPIX_Tool_enter ? MPIX_Tool_enter() : 0;
+  if (Rank* rank = current_rank(); rank && rank->sessions > 0 && --rank->sessions == 0)
+    rank->level = rank->own_level;
+  if (MPIX_Tool_leave) MPIX_Tool_leave(entered);
   return result;
 }
 
@@ -340,4 +357,9 @@ EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Sessio
 EXPORT int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   return fgmpi::findings::from_fortran(FROM) ? session_init(info, errhandler, session)
                                              : g_next.MPI_Session_init(info, errhandler, session);
+}
+EXPORT int MPI_Session_finalize(MPI_Session* session) { return session_finalize(session); }
+EXPORT int PMPI_Session_finalize(MPI_Session* session) {
+  return fgmpi::findings::from_fortran(FROM) ? session_finalize(session)
+                                             : g_next.MPI_Session_finalize(session);
 }

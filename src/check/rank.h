@@ -500,13 +500,14 @@ struct alignas(64) Rank {
   OwnComm* last_own = nullptr;
 
   size_t posted_closed = 0;  ///< number of completed receives in `posted`
-  int sessions = 0;
+  int sessions = 0;          ///< that are open
   const char *stack_low = nullptr, *stack_high = nullptr;  ///< of its first thread; null: unknown
   uint64_t init_site = 0;                                  ///< of MPI_Init or MPI_Init_thread
   Calls init_call = kCall_MPI_Init;
-  int level = MPI_THREAD_SINGLE;
-  bool arguments_told = false;  ///< a wrong argument of the current call was reported
-  pthread_t thread{};           ///< the rank's first thread
+  int own_level = MPI_THREAD_SINGLE;  ///< what MPI_Init or MPI_Init_thread has granted
+  int level = MPI_THREAD_SINGLE;      ///< ... or, while there are sessions, one of these
+  bool arguments_told = false;        ///< a wrong argument of the current call was reported
+  pthread_t thread{};                 ///< the rank's first thread
   /// Set where the program was compiled with -check (accesses.h); never freed.
   OwnedMemory* owned = nullptr;
   /// Set once such a program has synchronised threads (threads/strands.h); never freed.

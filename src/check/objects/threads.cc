@@ -1,9 +1,14 @@
 // Threads: calls that the thread level does not allow, and simultaneous calls of two threads of a
 // rank that MPI forbids at every level.
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <mutex>
 
 #include "check/call.h"
+#include "check/memory/accesses.h"
 
 namespace fgmpi::check {
 namespace {
@@ -51,25 +56,64 @@ bool is_always_safe(const CallInfo& info) {
          !std::strcmp(info.name, "MPI_Errhandler_free");
 }
 
+/// Calls that the level does not allow, until a thread that may use the checker reports them.
+struct ForbiddenCall {
+  const Rank* rank;
+  CallRecord record;
+  const void* place;
+};
+AccessSpinLock g_forbidden_lock;
+std::vector<ForbiddenCall>& g_forbidden = *new std::vector<ForbiddenCall>;
+std::atomic<bool> g_any_forbidden = false;
+
+/// Ends the job: MPI does not let the call through, and would run other ranks in this thread while it
+/// words the error. Only the first of several threads goes on.
+void end_forbidden_call() {
+  static std::atomic<bool> is_ending = false;
+  while (is_ending.exchange(true)) pause();
+  report_forbidden_calls();
+  g_next.MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 }  // namespace
 
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words) {
   if (rank->level >= MPI_THREAD_SERIALIZED) return true;
   int level = rank->level;
-  g_next.MPI_Query_thread(&level);  // a session may have been granted a higher level meanwhile
+  // A session may have been granted a higher level meanwhile.
+  if (rank->sessions > 0) g_next.MPI_Query_thread(&level);
   if (level >= MPI_THREAD_SERIALIZED) return true;
   if (is_always_safe(kCalls[id])) return false;
   CallRecord record;
   record.id = id;
-  record.site = site_of(place);
   std::memcpy(record.words, words, sizeof(int64_t) * kCalls[id].count);
-  const bool single = rank->level == MPI_THREAD_SINGLE;
-  report(FindingKind::kThreads,
-         single ? "a thread calls MPI that did not call MPI_Init, at MPI_THREAD_SINGLE"
-                : "a thread calls MPI that did not call MPI_Init_thread, at MPI_THREAD_FUNNELED",
-         "only the thread that called MPI_Init; MPI_Init_thread grants more",
-         {participant(rank, record)});
+  {
+    std::lock_guard guard(g_forbidden_lock);
+    g_forbidden.push_back({rank, record, place});
+  }
+  g_any_forbidden.store(true, std::memory_order_release);
+  g_attention.fetch_or(kArrived, std::memory_order_release);
+  if (kCalls[id].role != CallRole::kOther || kCalls[id].hides_order) end_forbidden_call();
   return false;
+}
+
+void report_forbidden_calls() {
+  if (!g_any_forbidden.exchange(false, std::memory_order_acquire)) return;
+  std::vector<ForbiddenCall> list;
+  {
+    std::lock_guard guard(g_forbidden_lock);
+    list.swap(g_forbidden);
+  }
+  for (ForbiddenCall& call : list) {
+    const Rank* rank = call.rank;
+    call.record.site = site_of(call.place);
+    report(FindingKind::kThreads,
+           rank->level == MPI_THREAD_SINGLE
+               ? "a thread calls MPI that did not call MPI_Init, at MPI_THREAD_SINGLE"
+               : "a thread calls MPI that did not call MPI_Init_thread, at MPI_THREAD_FUNNELED",
+           "only the thread that called MPI_Init; MPI_Init_thread grants more",
+           {participant(rank, call.record)});
+  }
 }
 
 void enter_call(CheckedCall* call) {
