@@ -35,8 +35,8 @@ constexpr uint32_t kVisitsPerStack = 4;
 constexpr uint32_t kVisitsPerTrim = 2048;
 /// Visits of an idle process between two polls.
 constexpr uint32_t kVisitsWhileIdle = 64;
-/// The memory that is left is read once in so many stacks that become resident: 16 MiB of them.
-constexpr uint32_t kStacksPerReading = 4096;
+/// The memory that is left is read once in so many stacks that become resident: 8 MiB of them.
+constexpr uint32_t kStacksPerReading = 2048;
 /// Memory is short when less than 1 in so many bytes is left of what was when ranks were created.
 constexpr int64_t kShortPart = 8;
 /// The unit of time, by the clock's bits: 2^27 ns. It is read once in so many stacks that become
@@ -267,18 +267,22 @@ Visit visit_next() {
     if (kept || !pack_after_end(p)) --g_packer.resident;
     return Visit::kDone;
   }
-  if (word.kind() == PackWord::kMarked) {
-    auto* context = word.address<char>();
-    const auto waited = static_cast<uint16_t>(g_packer.time - word.time());
-    if (!g_packer.is_short && waited < kLongWait) {
-      g_packer.push(index);
-      return Visit::kEnough;  // those behind it have waited for less
+  const bool marked = word.kind() == PackWord::kMarked;
+  auto* const context = marked ? word.address<char>() : static_cast<char*>(p->context);
+  const auto waited = static_cast<uint16_t>(g_packer.time - word.time());
+  if (marked && !g_packer.is_short && waited < kLongWait) {
+    g_packer.push(index);
+    return Visit::kEnough;  // those behind it have waited for less
+  }
+  p->context = context;
+  word.set(PackWord::kResident);
+  if (may_pack(p, context)) {
+    // Without memory to spare none is only marked first.
+    if ((marked || g_packer.is_short) && pack(p, context)) {
+      p->context = nullptr;
+      return Visit::kDone;
     }
-    if (may_pack(p, context) && pack(p, context)) return Visit::kDone;
-    p->context = context;
-    word.set(PackWord::kResident);
-  } else if (may_pack(p, static_cast<char*>(p->context))) {
-    word.set(PackWord::kMarked, p->context, g_packer.time);
+    word.set(PackWord::kMarked, context, g_packer.time);
     p->context = nullptr;
     g_packer.changed = true;
   }
