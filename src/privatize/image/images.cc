@@ -156,7 +156,7 @@ uint32_t Images::ranks_that_fit(ImageLayout layout) const {
   int64_t each = static_cast<int64_t>(cost.written + written_by_rank());
   // What ranks have written since their images were made is not known. In a small program that is a
   // few hundred bytes.
-  if (is_packed(layout) && sched::packing_is_possible()) each = 2 * sched::kPackedRankBytes;
+  if (is_packed(layout) && sched::packing_is_asked_for()) each = 2 * sched::kPackedRankBytes;
   if (memory >= 0) fit = std::min(fit, memory / each);
   return static_cast<uint32_t>(std::max<int64_t>(fit, 1));
 }

@@ -362,6 +362,11 @@ bool packing_is_possible() {
 #endif
 }
 
+bool packing_is_asked_for() {
+  return settings::choice<PackMode>(settings::kPackStacks) != PackMode::kAuto &&
+         packing_is_possible();
+}
+
 void allow_packing() { g_packer.allowed = true; }
 bool packing_is_allowed() { return g_packer.allowed; }
 

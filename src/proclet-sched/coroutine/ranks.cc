@@ -89,7 +89,7 @@ Proclet* make_rank(uint32_t index, StackRegion& stacks, uint32_t slot) {
 /// its descriptor, or what is left of them where stacks are packed.
 Status check_room(uint32_t count) {
   const int64_t least =
-      packing_is_possible() ? kPackedRankBytes : static_cast<int64_t>(2 * page_bytes() + 1024);
+      packing_is_asked_for() ? kPackedRankBytes : static_cast<int64_t>(2 * page_bytes() + 1024);
   // So much there is wherever a process has started. Reading how much takes a tenth of a
   // millisecond.
   constexpr int64_t kSurelyThere = int64_t{4} << 20;
