@@ -48,8 +48,8 @@ inline constexpr uint64_t kMostPacked = 8192;
 inline constexpr int64_t kPackedRankBytes = 1536;
 /// May stacks be packed where memory is short? False: the setting or the kernel does not allow it.
 bool packing_is_possible();
-/// Is it possible, and has the user asked for it? Then a job may start that fits only if its waiting
-/// ranks are packed.
+/// Is it possible, and has the user asked for it? Then a job may start that fits only if its
+/// waiting ranks are packed.
 bool packing_is_asked_for();
 
 /// Called once faults of this process reach unpack_at_fault(). Without it no stack is packed.
