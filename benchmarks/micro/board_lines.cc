@@ -181,14 +181,6 @@ using Kind = fgmpi::lines::Kind;
   }                                                                                                \
   EXCHANGE(bits, strong) EXCHANGE(bits, weak) CHANGE(bits, fetch_add) CHANGE(bits, fetch_or)
 extern "C" {
-ACCESSES(1)
-ACCESSES(2)
-ACCESSES(4)
-ACCESSES(8) ACCESSES(16) ATOMICS(32) ATOMICS(64) uint32_t
-    __tsan_atomic32_exchange(volatile uint32_t* at, uint32_t value, int) {
-  access(at, sizeof value, Kind::kChange);
-  return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
-}
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
@@ -200,4 +192,8 @@ void* __wrap_memcpy(void* to, const void* from, size_t bytes) {
   access(to, bytes, Kind::kStore);
   return __real_memcpy(to, from, bytes);
 }
+// clang-format off
+ACCESSES(1) ACCESSES(2) ACCESSES(4) ACCESSES(8) ACCESSES(16)
+ATOMICS(32) ATOMICS(64)
+// clang-format on
 }
