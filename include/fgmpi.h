@@ -297,8 +297,8 @@ typedef void (*MPIX_Tool_conflict)(const MPIX_Tool_access* second, const MPIX_To
 /* Makes MPI check one-sided accesses as by FGMPI_RMA_CHECK=on, from the process's first window on.
  * `conflict` is called by the rank that makes the second access, in place of a text on standard
  * error. `where`: "bytes 0 to 3"; null: the second access uses the origin memory of the first,
- * which is not complete. Verbs that begin with "gives", and an empty `where`: the two ranks give the
- * calls different assertions. Both functions call nothing of MPI. A tool calls this in all processes
+ * which is not complete. An empty `where`: two ranks give calls different assertions, which the
+ * verbs say. Both functions call nothing of MPI. A tool calls this in all processes
  * before MPI_Init. Local. */
 int MPIX_Tool_conflicts(MPIX_Tool_place place, MPIX_Tool_conflict conflict);
 /* What a tool knows of the order of events in ranks, so that accesses in epochs of locks, and calls

@@ -514,7 +514,8 @@ void report_epochs_left(Rank* rank);
 /// follow_conflicts().
 void follow_order();
 /// A call of a rank with windows begins: what the rank may have found in its memory counts as known
-/// from now on. For repeated calls, which have no buffers there, learn_of_updates_quickly() suffices.
+/// from now on. For repeated calls, which have no buffers there, learn_of_updates_quickly()
+/// suffices.
 void learn_of_windows(CheckedCall* call);
 /// Do buffers of the call lie in memory of the rank's windows?
 bool uses_windows(const CheckedCall& call);

@@ -244,8 +244,6 @@ struct RequestOperation {
   /// The message must be received before the send is complete, if nothing is buffered
   /// (needs_receive()).
   bool needs_receive : 1 = false;
-  /// A call has waited for it although it was not started yet.
-  bool awaited_unstarted : 1 = false;
   bool rare : 1 = false;  ///< synchronous, collective, partitioned, or makes an object
   /// The program has accessed its buffers, perhaps from another thread.
   bool touched = false;
@@ -264,7 +262,6 @@ struct RequestOperation {
   void reset() {
     real = MPI_REQUEST_NULL;
     persistent = started_once = released = touched = cancelled = sends = needs_receive = false;
-    awaited_unstarted = false;
     active = true;
     seen = 0;
     posted.reset();

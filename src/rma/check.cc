@@ -354,8 +354,7 @@ bool may_be_checked(const void* address, int64_t count, const datatype::Type& ty
   const int64_t last = (count - 1) * type.extent();
   const uint64_t at = reinterpret_cast<uint64_t>(address) + static_cast<uint64_t>(type.true_lb());
   const uint64_t low = at + static_cast<uint64_t>(std::min<int64_t>(last, 0));
-  const uint64_t high =
-      at + static_cast<uint64_t>(std::max<int64_t>(last, 0) + type.true_extent());
+  const uint64_t high = at + static_cast<uint64_t>(std::max<int64_t>(last, 0) + type.true_extent());
   return std::any_of(mine->second.begin(), mine->second.end(),
                      [&](Win* win) { return may_meet(win, low, high); });
 }
@@ -679,7 +678,7 @@ void fence_begins(Win* win, int assertion) {
 
 namespace {
 
-/// The words for one of kAgreedAssertions; the first one begins with kGives.
+/// The words for one of kAgreedAssertions.
 const char* words_of_assertion(size_t assertion, bool given) {
   static const char* const kWords[][2] = {
       {"gives it without MPI_MODE_NOPRECEDE", "gives MPI_MODE_NOPRECEDE to it"},

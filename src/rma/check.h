@@ -82,9 +82,8 @@ struct OrderStamp {
 /// The functions of a tool to which conflicts are reported, in place of standard error. `place`
 /// identifies the place of the present call. `conflict` runs in the call that makes the second
 /// access. `where`: "bytes 0 to 3"; nullptr for the origin memory of `first`, an operation that is
-/// not complete. Not of accesses: two members that give a fence different assertions have verbs that
-/// begin with kGives, and `where` is empty.
-inline constexpr const char* kGives = "gives";
+/// not complete. Two members that give a fence different assertions are reported with words about
+/// these as the verbs, and with an empty `where`.
 struct ConflictObserver {
   uint64_t (*place)();
   void (*conflict)(const Observed& second, const Observed& first, const char* where);

@@ -81,7 +81,8 @@ class OwnedMemory {
   /// The program waits, by loads of these bytes, for other ranks to change them. Such loads are not
   /// recorded outside of epochs of fences and MPI_Win_post. REQUIRES: the caller holds `lock`.
   void add_polled(uintptr_t address, size_t bytes);
-  /// Has the program waited so since its last call of MPI? A later load may follow what it has found.
+  /// Has the program waited so since its last call of MPI? A later load may follow what it has
+  /// found.
   bool has_polled() const { return has_polled_; }
   const std::vector<Exposed>& exposed() const { return exposed_; }
   /// Returns the recorded accesses and clears the list.

@@ -314,18 +314,13 @@ MPI_Request real_request(Rank* rank, MPI_Request request) {
 
 namespace {
 
-/// The call waits for a persistent request that no call has started, or frees it. A program may wait
-/// in a loop before it starts: so the end of the request decides.
-void check_never_started(const CheckedCall& call, bool frees, RequestOperation* op) {
-  if (!op->persistent || op->started_once || op->active) return;
-  if (!frees) {
-    op->awaited_unstarted |= call.info().role == CallRole::kCompletion;
-    return;
-  }
+/// The call frees a persistent request that no call has started. MPI allows that, and to wait for
+/// such a request.
+void check_never_started(const CheckedCall& call, const RequestOperation& op) {
+  if (!op.persistent || op.started_once || op.active) return;
   report(FindingKind::kLeaks, "a persistent request is freed that was never started",
-         op->awaited_unstarted ? "MPI_Start before the call that waits for it"
-                               : "harmless if there was nothing to send or receive",
-         {call.me(), participant(call.rank(), op->call, "made it")}, !op->awaited_unstarted);
+         "harmless if there was nothing to send or receive; MPI_Start begins the operation",
+         {call.me(), participant(call.rank(), op.call, "made it")}, true);
 }
 
 }  // namespace
@@ -354,7 +349,7 @@ void check_requests_before(CheckedCall* call) {
              "each active request stands in a list once", {call->me()});
     }
     op.seen = this_list;
-    check_never_started(*call, frees, &op);
+    if (frees) check_never_started(*call, op);
     if (call->info().role == CallRole::kStart && op.active)
       report(FindingKind::kArguments, "a persistent request is started while it is active",
              "MPI_Wait or a call like it completes a request before it is started again",

@@ -56,8 +56,8 @@ void learn(Clock* own, uint64_t of, uint64_t count);
 void learn_without_left(Clock* own, const Clock& other);
 
 /// The clock of a rank. Even jobs without races count calls on communicators of several processes,
-/// so the first components other than those of ranks are stored in place and need no heap memory. `clock`
-/// has all others: a component may be in both, and then the larger count holds.
+/// so the first components other than those of ranks are stored in place and need no heap memory.
+/// `clock` has all others: a component may be in both, and then the larger count holds.
 struct Knowledge {
   using Near = std::array<ClockPart, 4>;
 

@@ -5,8 +5,8 @@
 
 namespace access_plugin {
 
-/// Puts calls of fgmpi_access_call() into the function, and of fgmpi_access_polls() in front of loads
-/// by which the program waits for others. Returns what the compiler must do next.
+/// Puts calls of fgmpi_access_call() into the function, and of fgmpi_access_polls() in front of
+/// loads by which the program waits for others. Returns what the compiler must do next.
 unsigned announce_mpi_calls(function* f);
 
 }  // namespace access_plugin
