@@ -44,11 +44,27 @@ void close_view() {
 
 }  // namespace
 
+namespace {
+
+/// May an operation own a byte of the granules that the access touches? REQUIRES: bytes <= kMost.
+[[gnu::always_inline]] inline bool is_in_filter(uintptr_t address, size_t bytes) {
+  constexpr uintptr_t kBytes = uintptr_t{1} << kGranuleBits;
+  const uint8_t* filter = g_view.filter;
+  if (!filter || filter[granule(address)]) return true;
+  return address % kBytes > kBytes - kMost && filter[granule(address + bytes - 1)];
+}
+
+/// Out of line, so that callers need no stack for the accesses that are not reported.
+[[gnu::noinline]] void report_scalar(uintptr_t address, size_t bytes, bool writes, bool reads,
+                                     const void* place) {
+  report_access({address, bytes, writes, reads, nullptr, place});
+}
+
+}  // namespace
+
 void check_access_slowly(uintptr_t address, size_t bytes, bool writes, bool reads,
                          const void* place) {
-  const uint8_t* filter = g_view.filter;
-  if (filter && !filter[granule(address)] && !filter[granule(address + bytes - 1)]) return;
-  report_access({address, bytes, writes, reads, nullptr, place});
+  if (is_in_filter(address, bytes)) report_scalar(address, bytes, writes, reads, place);
 }
 
 void check_range_access(uintptr_t address, size_t bytes, bool writes, const void* place,
@@ -85,10 +101,14 @@ using namespace fgmpi::access;
 // Functions that code of the plugin calls: for an access that begins within the view's bounds, and
 // in front of a loop.
 FGMPI_ENTRY void fgmpi_access_read(void* at, size_t bytes) {
-  check_access_slowly(reinterpret_cast<uintptr_t>(at), bytes, false, true, FGMPI_PLACE);
+  const auto address = reinterpret_cast<uintptr_t>(at);
+  if (__builtin_expect(is_in_filter(address, bytes), 0))
+    report_scalar(address, bytes, false, true, FGMPI_PLACE);
 }
 FGMPI_ENTRY void fgmpi_access_write(void* at, size_t bytes) {
-  check_access_slowly(reinterpret_cast<uintptr_t>(at), bytes, true, false, FGMPI_PLACE);
+  const auto address = reinterpret_cast<uintptr_t>(at);
+  if (__builtin_expect(is_in_filter(address, bytes), 0))
+    report_scalar(address, bytes, true, false, FGMPI_PLACE);
 }
 FGMPI_ENTRY void fgmpi_access_polls(const void* at, size_t bytes) {
   announce_poll(reinterpret_cast<uintptr_t>(at), bytes, FGMPI_PLACE);
