@@ -236,8 +236,8 @@ void report_leftovers(Rank* rank);
 /// forbids the call. Where any thread may make the call there is no finding, but the answer is no,
 /// too: the call then bypasses the checker, because this thread must not change the rank's state.
 bool may_call(Rank* rank, Calls id, const void* place, const int64_t* words);
-/// Reports the calls for which may_call() has answered no. Not from there: the rank's first thread may
-/// be in the checker at that time.
+/// Reports the calls for which may_call() has answered no. Not from there: the rank's first thread
+/// may be in the checker at that time.
 void report_forbidden_calls();
 /// Where there are threads: records that the call is in progress, and compares it with the calls
 /// that other threads of the rank are in.
@@ -250,8 +250,8 @@ void check_concurrent_completions(CheckedCall* call);
 /// Of a rank whose threads are followed: MPI is about to make the call, or has made it.
 void begin_threaded_call(CheckedCall* call);
 void end_threaded_call(CheckedCall* call);
-/// In a deadlock: reports threads of the rank that wait for a mutex whose owner waits in MPI. Returns
-/// whether there are any.
+/// In a deadlock: reports threads of the rank that wait for a mutex whose owner waits in MPI.
+/// Returns whether there are any.
 bool report_blocked_threads(Rank* rank);
 /// The operation begins, or ends, to use its regions.
 void begin_threaded_use(Rank* rank, const RequestOperation& operation);

@@ -6,6 +6,7 @@
 #include <execinfo.h>
 #include <pthread.h>
 #include <sys/single_threaded.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,9 +25,16 @@ namespace fgmpi::check {
 using access::AccessView;
 using access::ProgramAccess;
 
+constexpr int kMostSpins = 200;
+
 void AccessSpinLock::lock() {
   if (__libc_single_threaded) return;
-  while (held_.exchange(true, std::memory_order_acquire)) relax_cpu();
+  // Where there are more threads than processors, the holder may not run.
+  for (int spins = 0; held_.exchange(true, std::memory_order_acquire); ++spins)
+    if (spins < kMostSpins)
+      relax_cpu();
+    else
+      syscall(SYS_sched_yield);
 }
 void AccessSpinLock::unlock() { held_.store(false, std::memory_order_release); }
 
@@ -493,7 +501,7 @@ std::optional<ReportedAccess> finding_of(Rank* rank, const ProgramAccess& a) {
 std::optional<ReportedAccess> meet_strands(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   if (!rank->order->is_active() || !is_in_program(rank) || getpid() != g_process.pid) return {};
-  const MemoryUse use =
+  const StrandUse use =
       rank->order->record_access(a, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   if (!use.of) return {};
   OwnedMemory& owned = *rank->owned;

@@ -148,8 +148,8 @@ class OwnedMemory {
 /// counts them for each rank.
 extern thread_local int g_calls_of_thread;
 
-/// A call or operation that was given `call` begins to use memory: reports accesses and calls of other
-/// strands (threads/strands.h) that nothing orders with it.
+/// A call or operation that was given `call` begins to use memory: reports accesses and calls of
+/// other strands (threads/strands.h) that nothing orders with it.
 void report_strand_conflicts(Rank* rank, const CallRecord& call,
                              const std::vector<StrandConflict>& conflicts);
 

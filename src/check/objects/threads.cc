@@ -66,8 +66,8 @@ AccessSpinLock g_forbidden_lock;
 std::vector<ForbiddenCall>& g_forbidden = *new std::vector<ForbiddenCall>;
 std::atomic<bool> g_any_forbidden = false;
 
-/// Ends the job: MPI does not let the call through, and would run other ranks in this thread while it
-/// words the error. Only the first of several threads goes on.
+/// Ends the job: MPI does not let the call through, and would run other ranks in this thread while
+/// it words the error. Only the first of several threads goes on.
 void end_forbidden_call() {
   static std::atomic<bool> is_ending = false;
   while (is_ending.exchange(true)) pause();

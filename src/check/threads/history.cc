@@ -8,19 +8,17 @@
 namespace fgmpi::check {
 
 // ---- AccessHistory ------------------------------------------------------------------------------
-std::array<uint64_t, AccessHistory::kCells>* AccessHistory::cells_of(uintptr_t address, bool make) {
+std::array<uint64_t, AccessHistory::kCells>* AccessHistory::cells_of(uintptr_t address, bool make,
+                                                                     LastPage* last) {
   const uintptr_t number = address >> kPageBits;
-  if (number != last_number_ || !last_page_) {
+  if (number != last->number || !last->page) {
     const auto found = pages_.find(number);
-    if (found != pages_.end()) {
-      last_page_ = found->second.get();
-    } else {
-      if (!make || pages_.size() >= kMostPages) return nullptr;
-      last_page_ = (pages_[number] = std::make_unique<Page>()).get();
-    }
-    last_number_ = number;
+    if (found == pages_.end() && (!make || pages_.size() >= kMostPages)) return nullptr;
+    last->page = found != pages_.end() ? found->second.get()
+                                       : (pages_[number] = std::make_unique<Page>()).get();
+    last->number = number;
   }
-  return &(*last_page_)[(address >> kWordBits) % last_page_->size()];
+  return &(*last->page)[(address >> kWordBits) % last->page->size()];
 }
 
 template <class F>
@@ -41,21 +39,21 @@ void AccessHistory::forget(uintptr_t low, uintptr_t high) {
 
 namespace {
 
-using Cell = AccessHistory::Cell;
+using HistoryCell = AccessHistory::HistoryCell;
 
-Cell cell_of(uint64_t bits) {
-  Cell cell;
+HistoryCell cell_of(uint64_t bits) {
+  HistoryCell cell;
   std::memcpy(&cell, &bits, sizeof cell);
   return cell;
 }
 
-uint64_t bits_of(const Cell& cell) {
+uint64_t bits_of(const HistoryCell& cell) {
   uint64_t bits;
   std::memcpy(&bits, &cell, sizeof bits);
   return bits;
 }
 
-StrandEvent event_of(const Cell& cell) {
+StrandEvent event_of(const HistoryCell& cell) {
   return {static_cast<uint8_t>(cell.strand), static_cast<LockSet>(cell.locks),
           static_cast<uint32_t>(cell.count)};
 }
@@ -86,7 +84,7 @@ void for_each_piece(const Region& r, F&& f) {
 }
 
 /// Does the use have any of these bytes?
-bool meets(const MemoryUse& use, uintptr_t low, uintptr_t high) {
+bool meets(const StrandUse& use, uintptr_t low, uintptr_t high) {
   if (use.low >= high || low >= use.high) return false;
   if (use.blocks.empty()) return true;
   const auto base = reinterpret_cast<uintptr_t>(use.base);
@@ -118,7 +116,7 @@ uint32_t ThreadOrder::number_of_place(Strand* me, const void* place) {
   return me->shown_number[at] = number;
 }
 
-void ThreadOrder::read_from(Strand* me, const Cell& cell) {
+void ThreadOrder::read_from(Strand* me, const HistoryCell& cell) {
   if (cell.strand == me->number || !cell.writes) return;
   // What a mutex protects tells this strand that the other came first.
   if (cell.count <= me->offered.of(cell.strand) &&
@@ -127,13 +125,13 @@ void ThreadOrder::read_from(Strand* me, const Cell& cell) {
 }
 
 void ThreadOrder::read_before_fence(Strand* me) {
-  // A store behind a fence, and a load before one, as `omp flush` makes them. The words are looked at
-  // now because a load is told before it happens.
+  // A store behind a fence, and a load before one, as `omp flush` makes them. The words are looked
+  // at now because a load is told before it happens.
   for (uintptr_t word : me->read) {
-    const auto* cells = word ? history_.cells_of(word, false) : nullptr;
+    const auto* cells = word ? history_.cells_of(word, false, &me->last_page) : nullptr;
     if (!cells) continue;
     for (uint64_t bits : *cells) {
-      const Cell cell = cell_of(bits);
+      const HistoryCell cell = cell_of(bits);
       const auto& fences = fences_[cell.strand];
       if (!cell.writes || cell.strand == me->number || fences.empty()) continue;
       const auto before = std::ranges::find_if(
@@ -149,12 +147,12 @@ void ThreadOrder::read_before_fence(Strand* me) {
 
 void ThreadOrder::record_word(Strand* me, uintptr_t word, unsigned bytes, bool writes,
                               uint32_t place) {
-  auto* cells = history_.cells_of(word, true);
+  auto* cells = history_.cells_of(word, true, &me->last_page);
   if (!cells) return;
   if (!writes && any_fence_) me->read[me->next_read++ % std::size(me->read)] = word;
   uint64_t *own = nullptr, *free = nullptr;
   for (uint64_t& bits : *cells) {
-    const Cell cell = cell_of(bits);
+    const HistoryCell cell = cell_of(bits);
     if (cell.count == 0) {
       if (!free) free = &bits;
       continue;
@@ -168,7 +166,7 @@ void ThreadOrder::record_word(Strand* me, uintptr_t word, unsigned bytes, bool w
       free = &bits;
   }
   if (own) {
-    const Cell cell = cell_of(*own);
+    const HistoryCell cell = cell_of(*own);
     const bool same = cell.count == me->now && cell.locks == me->lock_set;
     if (same && (cell.bytes & bytes) == bytes) return;
     if (same) bytes |= cell.bytes;
@@ -178,7 +176,7 @@ void ThreadOrder::record_word(Strand* me, uintptr_t word, unsigned bytes, bool w
   *free = bits_of({writes, bytes & 15, me->lock_set, me->number, me->now, place});
 }
 
-MemoryUse ThreadOrder::record_access(const access::ProgramAccess& a, uintptr_t frame) {
+StrandUse ThreadOrder::record_access(const access::ProgramAccess& a, uintptr_t frame) {
   std::lock_guard guard(lock_);
   Strand* me = active_ ? here() : nullptr;
   if (!me || me->now >= kMostCount || is_private(*me, a.address, frame)) return {};
@@ -192,7 +190,7 @@ MemoryUse ThreadOrder::record_access(const access::ProgramAccess& a, uintptr_t f
       if (a.writes) record_word(me, word, bytes, true, place);
     }
   if (low >= uses_high_ || high <= uses_low_) return {};
-  for (const MemoryUse& use : uses_)
+  for (const StrandUse& use : uses_)
     if ((a.writes || use.writes) && meets(use, low, high) && !is_own(*me, use.event) &&
         (use.open || is_unordered(*me, use.event, me->lock_set)))
       return use;
@@ -202,9 +200,13 @@ MemoryUse ThreadOrder::record_access(const access::ProgramAccess& a, uintptr_t f
 void ThreadOrder::forget_memory(uintptr_t low, uintptr_t high) {
   if (!active_) return;
   std::lock_guard guard(lock_);
+  forget_locked(low, high);
+}
+
+void ThreadOrder::forget_locked(uintptr_t low, uintptr_t high) {
   history_.forget(low, high);
   std::erase_if(
-      uses_, [&](const MemoryUse& use) { return !use.open && use.low < high && low < use.high; });
+      uses_, [&](const StrandUse& use) { return !use.open && use.low < high && low < use.high; });
 }
 
 std::vector<StrandConflict> ThreadOrder::conflicts_of(const Strand& me, LockSet locks,
@@ -220,13 +222,13 @@ std::vector<StrandConflict> ThreadOrder::conflicts_of(const Strand& me, LockSet 
   for_each_piece(r, [&](uintptr_t low, uintptr_t high) {
     history_.for_each_word(low, high, [&](uintptr_t word, auto& cells) {
       for (uint64_t bits : cells) {
-        const Cell cell = cell_of(bits);
+        const HistoryCell cell = cell_of(bits);
         if (cell.count && (cell.writes || r.writes) && (cell.bytes & bytes_in(word, low, high)) &&
             is_unordered(me, event_of(cell), locks))
           add({places_[cell.place], cell.writes != 0, r.writes, {}, false});
       }
     });
-    for (const MemoryUse& use : uses_)
+    for (const StrandUse& use : uses_)
       if ((r.writes || use.writes) && !(use.open && use.of == of) && meets(use, low, high) &&
           !is_own(me, use.event) && (use.open || is_unordered(me, use.event, locks)))
         add({nullptr, use.writes, r.writes, use.call, use.open});
@@ -252,7 +254,7 @@ std::vector<StrandConflict> ThreadOrder::begin_use(const void* of, const Regions
 
 void ThreadOrder::add_use(const void* of, const Region& r, const CallRecord& call,
                           const StrandEvent& event, bool open) {
-  MemoryUse use;
+  StrandUse use;
   use.low = reinterpret_cast<uintptr_t>(r.low);
   use.high = reinterpret_cast<uintptr_t>(r.high);
   if (use.low >= use.high) return;
@@ -265,7 +267,7 @@ void ThreadOrder::add_use(const void* of, const Region& r, const CallRecord& cal
   use.call = call;
   if (uses_.size() >= kMostUses) {
     const auto oldest =
-        std::find_if(uses_.begin(), uses_.end(), [](const MemoryUse& u) { return !u.open; });
+        std::find_if(uses_.begin(), uses_.end(), [](const StrandUse& u) { return !u.open; });
     if (oldest != uses_.end()) uses_.erase(oldest);
   }
   if (uses_.empty()) uses_low_ = ~uintptr_t{0}, uses_high_ = 0;
@@ -278,7 +280,7 @@ std::vector<StrandConflict> ThreadOrder::end_use(const void* of, const Regions& 
                                                  const CallRecord& call, uintptr_t frame) {
   std::lock_guard guard(lock_);
   std::vector<StrandConflict> found;
-  std::erase_if(uses_, [&](const MemoryUse& use) { return use.of == of && use.open; });
+  std::erase_if(uses_, [&](const StrandUse& use) { return use.of == of && use.open; });
   const auto begun = begun_.find(of);
   Strand* me = active_ ? here() : nullptr;
   if (me) {

@@ -126,7 +126,7 @@ uint64_t ThreadOrder::children_of(Strand* me) {
 void ThreadOrder::begin_task(uint64_t number, uintptr_t frame) {
   const auto found = tasks_.find(number);
   if (found == tasks_.end()) return;
-  Task& of = found->second;
+  PendingTask& of = found->second;
   Strand* task = make_strand();
   if (!task) return;
   // A thread of a region whose own part has ended has no strand.
@@ -148,7 +148,7 @@ void ThreadOrder::end_task(uint64_t number) {
   }
   const auto found = tasks_.find(number);
   if (found == tasks_.end() || !me || me->task != number) return;
-  const Task& of = found->second;
+  const PendingTask& of = found->second;
   const StrandKnowledge told = publish(me);
   objects_[of.parent].learn(told);
   if (!of.groups.empty()) objects_[of.groups.back()].learn(told);

@@ -49,6 +49,7 @@ Strand* ThreadOrder::here() {
   Strand* made = make_strand();
   if (!made) return nullptr;
   made->knows.learn(created_);
+  forget_stack();
   by_handle_[static_cast<uint64_t>(pthread_self())] = made;
   set_here(made);
   return made;
@@ -76,6 +77,16 @@ Strand* ThreadOrder::make_strand() {
   made->number = number;
   made->first = made->now = std::min(last_count_[number] + 1, kMostCount);
   return made;
+}
+
+void ThreadOrder::forget_stack() {
+  pthread_attr_t attributes;
+  void* low = nullptr;
+  size_t bytes = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes)) return;
+  if (!pthread_attr_getstack(&attributes, &low, &bytes) && bytes > 0)
+    forget_locked(reinterpret_cast<uintptr_t>(low), reinterpret_cast<uintptr_t>(low) + bytes);
+  pthread_attr_destroy(&attributes);
 }
 
 void ThreadOrder::end_strand(Strand* strand) {
@@ -135,7 +146,7 @@ bool ThreadOrder::share_a_lock(LockSet a, LockSet b) const {
 LockSet ThreadOrder::held_since(const Strand& me, const StrandEvent& event) {
   if (event.strand != me.number || event.count < me.first) return 0;
   std::vector<const void*> held;
-  for (const Strand::Lock& lock : me.locks)
+  for (const Strand::HeldLock& lock : me.locks)
     if (lock.since <= event.count) held.push_back(lock.mutex);
   return set_of(std::move(held));
 }
@@ -209,13 +220,14 @@ void ThreadOrder::got_mutex(Strand* me, const void* lock) {
 std::vector<void*> ThreadOrder::releases_mutex(Strand* me, const void* lock) {
   Mutex& mutex = mutexes_[lock];
   mutex.released = publish(me);
-  const auto others = std::count_if(me->locks.begin(), me->locks.end(),
-                                    [&](const Strand::Lock& held) { return held.mutex == lock; });
+  const auto others =
+      std::count_if(me->locks.begin(), me->locks.end(),
+                    [&](const Strand::HeldLock& held) { return held.mutex == lock; });
   mutex.is_held = others > 1;
   std::vector<void*> waiters;
   if (!mutex.is_held) waiters.swap(mutex.waiters);
   const auto found = std::find_if(me->locks.rbegin(), me->locks.rend(),
-                                  [&](const Strand::Lock& held) { return held.mutex == lock; });
+                                  [&](const Strand::HeldLock& held) { return held.mutex == lock; });
   if (found != me->locks.rend()) me->locks.erase(std::next(found).base());
   me->lock_set = held_since(*me, me->event());
   return waiters;
@@ -324,6 +336,7 @@ uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value)
   if (what == Sync::kThreadBegins) {
     Strand* made = make_strand();
     if (!made) return 0;
+    forget_stack();
     by_handle_[static_cast<uint64_t>(pthread_self())] = made;
     set_here(made);
   }

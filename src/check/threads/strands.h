@@ -1,20 +1,19 @@
 // The order of the threads of one rank: vector clocks of its strands.
 //
-// A strand is a part of the program whose statements have one order: a thread, or a task, section or
-// chunk of a loop of OpenMP, whichever thread executes it. A strand has a number and counts its own
-// events; a StrandClock has a count for each number. What a strand knows is in two clocks:
+// A strand is a part of the program whose statements have one order: a thread, or a task, section
+// or chunk of a loop of OpenMP, whichever thread executes it. A strand has a number and counts its
+// own events; a StrandClock has a count for each number. What a strand knows is in two clocks:
 //
 //   all    whatever orders strands in this run, also that one has got a mutex after another
-//   firm   what orders them in every run: as `all`, but a mutex counts only if the strand then reads
+//   firm   what orders them in every run: a mutex counts only if the strand then reads
 //          what the other has written, or if the other had got the mutex before for certain
 //
-// Two accesses conflict if `all` does not order them, or if `firm` does not and no mutex was held in
-// both (ThreadOrder::is_unordered).
+// Two accesses conflict if `all` does not order them, or if `firm` does not and no mutex was held
+// in both (ThreadOrder::is_unordered).
 //
-// Programs tell of their strands through the wrappers of gcc/access. Nothing is known of programs that
-// were not linked with mpicc -check.
-// Thread rule: the rank's threads call at any time; ThreadOrder::lock guards all of it. Its holder
-// never waits, switches or calls MPI.
+// Programs tell of their strands through the wrappers of gcc/access. Nothing is known of programs
+// that were not linked with mpicc -check. Thread rule: the rank's threads call at any time;
+// ThreadOrder::lock guards all of it. Its holder never waits, switches or calls MPI.
 #pragma once
 
 #include <array>
@@ -64,6 +63,34 @@ struct StrandEvent {
   uint32_t count = 0;
 };
 
+/// The accesses of strands to words of memory.
+class AccessHistory {
+  static constexpr unsigned kPageBits = 12, kWordBits = 2;
+
+ public:
+  static constexpr size_t kCells = 4;
+  using Page = std::array<std::array<uint64_t, kCells>, size_t{1} << (kPageBits - kWordBits)>;
+  /// The page that a strand has used last.
+  struct LastPage {
+    uintptr_t number = 0;
+    Page* page = nullptr;
+  };
+  struct HistoryCell {
+    uint64_t writes : 1, bytes : 4, locks : 7, strand : 6, count : kCountBits, place : 22;
+  };
+  static_assert(sizeof(HistoryCell) == 8);
+  /// The cells of the word; null where there are none, or no memory for them.
+  std::array<uint64_t, kCells>* cells_of(uintptr_t address, bool make, LastPage* last);
+  /// f(address of the word, cells) for each word in [low, high) that has any.
+  template <class F>
+  void for_each_word(uintptr_t low, uintptr_t high, F&& f);
+  void forget(uintptr_t low, uintptr_t high);
+
+ private:
+  static constexpr size_t kMostPages = 8192;  ///< of 32 KiB each
+  std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages_;
+};
+
 struct Strand {
   uint8_t number = 0;
   LockSet lock_set = 0;
@@ -79,11 +106,11 @@ struct Strand {
   uint8_t next_read = 0;
   /// What those knew that have changed the same counters before, without an order in memory.
   StrandClock counted;
-  struct Lock {
+  struct HeldLock {
     const void* mutex;
     uint32_t since;  ///< the count at which the strand has got it
   };
-  std::vector<Lock> locks;
+  std::vector<HeldLock> locks;
   uint64_t team = 0;  ///< the innermost parallel region; 0: none
   uint32_t barriers = 0;
   std::vector<std::pair<uint64_t, uint32_t>> outer_teams;
@@ -95,6 +122,7 @@ struct Strand {
   StrandKnowledge chunk_start, chunk_end;
   uint64_t task = 0;        ///< the number of the task that it is
   Strand* outer = nullptr;  ///< the strand that goes on when this one is over
+  AccessHistory::LastPage last_page;
   const void* shown_place[64] = {};
   uint32_t shown_number[64] = {};
 
@@ -102,7 +130,7 @@ struct Strand {
 };
 
 /// Memory that a call of MPI uses or has used.
-struct MemoryUse {
+struct StrandUse {
   uintptr_t low = 0, high = 0;
   bool writes = false;
   bool open = false;         ///< the call has not returned
@@ -111,30 +139,6 @@ struct MemoryUse {
   const char* base = nullptr;
   std::vector<ByteBlock> blocks;  ///< empty: all bytes
   CallRecord call;
-};
-
-/// The accesses of strands to words of memory.
-class AccessHistory {
- public:
-  static constexpr size_t kCells = 4;
-  struct Cell {
-    uint64_t writes : 1, bytes : 4, locks : 7, strand : 6, count : kCountBits, place : 22;
-  };
-  static_assert(sizeof(Cell) == 8);
-  /// The cells of the word; null where there are none, or no memory for them.
-  std::array<uint64_t, kCells>* cells_of(uintptr_t address, bool make);
-  /// f(address of the word, cells) for each word in [low, high) that has any.
-  template <class F>
-  void for_each_word(uintptr_t low, uintptr_t high, F&& f);
-  void forget(uintptr_t low, uintptr_t high);
-
- private:
-  static constexpr unsigned kPageBits = 12, kWordBits = 2;
-  static constexpr size_t kMostPages = 8192;  ///< of 32 KiB each
-  using Page = std::array<std::array<uint64_t, kCells>, size_t{1} << (kPageBits - kWordBits)>;
-  std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages_;
-  uintptr_t last_number_ = 0;
-  Page* last_page_ = nullptr;
 };
 
 /// An access or another call that conflicts with a use of memory.
@@ -159,7 +163,7 @@ class ThreadOrder {
   bool is_active() const { return active_; }
   /// The calling thread makes an access. Returns the use that it conflicts with; else the result's
   /// `of` is null. `frame`: a frame of the caller.
-  MemoryUse record_access(const access::ProgramAccess& access, uintptr_t frame);
+  StrandUse record_access(const access::ProgramAccess& access, uintptr_t frame);
   /// The memory has a new owner: what was done there before is of no interest.
   void forget_memory(uintptr_t low, uintptr_t high);
 
@@ -171,8 +175,8 @@ class ThreadOrder {
 
   /// The event that the calling thread is at; count 0: it is not known.
   StrandEvent now();
-  /// Does the calling thread know of the event, for certain in every run if `firm`? A counter that both
-  /// have changed may tell it, too.
+  /// Does the calling thread know of the event, for certain in every run if `firm`? A counter that
+  /// both have changed may tell it, too.
   bool knows(const StrandEvent& event, bool firm);
   bool share_a_lock(LockSet a, LockSet b) const;
   /// The mutexes that the calling thread has held since the event, without a break.
@@ -191,7 +195,7 @@ class ThreadOrder {
 
  private:
   uint64_t tell_locked(access::Sync what, const void* object, uint64_t value);
-  struct Task {
+  struct PendingTask {
     StrandKnowledge start;
     uint64_t parent = 0, team = 0;
     bool repeats = false;  ///< several tasks of a taskloop have the number
@@ -224,6 +228,8 @@ class ThreadOrder {
   void set_here(Strand* strand);
   Strand* make_strand();
   void end_strand(Strand* strand);
+  /// The stack of the calling thread, which begins, may have been another thread's before.
+  void forget_stack();
   bool knows(const Strand& me, const StrandClock& clock, uint32_t strand, uint32_t count) const;
   /// `locks`: what the strand holds.
   bool is_unordered(const Strand& me, const StrandEvent& event, LockSet locks) const;
@@ -237,6 +243,7 @@ class ThreadOrder {
   void got_mutex(Strand* me, const void* mutex);
   /// Returns who waits for it in MPIX_Tool_wait.
   std::vector<void*> releases_mutex(Strand* me, const void* mutex);
+  void forget_locked(uintptr_t low, uintptr_t high);
   LockSet set_of(std::vector<const void*> locks);
   LockSet held_since(const Strand& me, const StrandEvent& event);
   uint64_t tell_region(access::Sync what, Strand* me, uint64_t key, uint64_t value);
@@ -256,7 +263,7 @@ class ThreadOrder {
                const StrandEvent& event, bool open);
   uint32_t number_of_place(Strand* me, const void* place);
   void record_word(Strand* me, uintptr_t word, unsigned bytes, bool writes, uint32_t place);
-  void read_from(Strand* me, const AccessHistory::Cell& cell);
+  void read_from(Strand* me, const AccessHistory::HistoryCell& cell);
   void read_before_fence(Strand* me);
   uint64_t fresh_key() { return uint64_t{1} << 63 | next_key_++; }
   uint64_t children_of(Strand* me);
@@ -281,14 +288,14 @@ class ThreadOrder {
   std::unordered_map<const void*, Mutex> mutexes_;
   std::unordered_map<uint8_t, Want> wants_;  ///< by strand
   std::unordered_map<uint64_t, Barrier> barriers_;
-  std::unordered_map<uint64_t, Task> tasks_;
+  std::unordered_map<uint64_t, PendingTask> tasks_;
   std::unordered_map<uint64_t, StrandKnowledge> starts_;
   std::unordered_map<uint64_t, Strand*> by_handle_;
   std::vector<std::vector<const void*>> lock_sets_{{}};
   std::unordered_map<const void*, uint32_t> place_numbers_;
   std::vector<const void*> places_{nullptr};
   AccessHistory history_;
-  std::deque<MemoryUse> uses_;
+  std::deque<StrandUse> uses_;
   uintptr_t uses_low_ = ~uintptr_t{0}, uses_high_ = 0;
   std::unordered_map<const void*, StrandEvent> begun_;
 };

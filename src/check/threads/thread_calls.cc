@@ -28,8 +28,8 @@ bool communicates(const CallInfo& info) {
 bool matches(int wanted, int is, int any) { return wanted == any || wanted == is; }
 
 /// Does the receive take a message from this source with this tag?
-template <class Receive>
-bool could_take(const Receive& receive, const Receive& probe) {
+template <class Message>
+bool could_take(const Message& receive, const Message& probe) {
   return receive.comm == probe.comm && matches(receive.source, probe.source, MPI_ANY_SOURCE) &&
          matches(receive.tag, probe.tag, MPI_ANY_TAG);
 }
@@ -49,22 +49,22 @@ bool differ(const CallRecord& a, const CallRecord& b) {
 
 }  // namespace
 
-const ThreadCalls::Made* ThreadCalls::unordered(const LastCalls& calls, const StrandEvent& now,
-                                                bool firm) {
-  for (const Made& made : calls)
+const ThreadCalls::StrandCall* ThreadCalls::unordered(const LastCalls& calls,
+                                                      const StrandEvent& now, bool firm) {
+  for (const StrandCall& made : calls)
     if (made.event.strand != now.strand && !is_ordered(made.event, firm)) return &made;
   return nullptr;
 }
 
-void ThreadCalls::replace(LastCalls* calls, const Made& made) {
-  for (Made& old : *calls)
+void ThreadCalls::replace(LastCalls* calls, const StrandCall& made) {
+  for (StrandCall& old : *calls)
     if (old.event.strand == made.event.strand) return void(old = made);
   calls->push_back(made);
 }
 
 void ThreadCalls::check_level(CheckedCall* call) {
   if (call->rank()->level >= MPI_THREAD_MULTIPLE) return;
-  const Made* other = unordered(calls_, now_, false);
+  const StrandCall* other = unordered(calls_, now_, false);
   if (other)
     report(FindingKind::kThreads, "two threads of a rank may call MPI at the same time",
            "at MPI_THREAD_SERIALIZED a mutex, a barrier or a join is between calls of two threads",
@@ -80,12 +80,12 @@ void ThreadCalls::check_collective(CheckedCall* call) {
   LastCalls& last = collectives_[comm];
   const char* allowed =
       "the program puts them into an order, or each thread has a communicator of its own";
-  if (const Made* other = unordered(last, now_, false))
+  if (const StrandCall* other = unordered(last, now_, false))
     report(
         FindingKind::kThreads,
         "two threads of a rank make collective calls on one communicator, and nothing orders them",
         allowed, both(*call, other->call));
-  else if (const Made* by_mutex = unordered(last, now_, true);
+  else if (const StrandCall* by_mutex = unordered(last, now_, true);
            by_mutex && differ(call->record(), by_mutex->call))
     report(FindingKind::kThreads,
            "two threads of a rank make collective calls on one communicator, and only a mutex or "
@@ -143,7 +143,7 @@ void ThreadCalls::check_freed(CheckedCall* call) {
     const auto key = std::make_pair(p.object, call->old[i]);
     const auto found = objects_.find(key);
     if (found == objects_.end()) continue;
-    if (const Made* other = unordered(found->second, now_, true))
+    if (const StrandCall* other = unordered(found->second, now_, true))
       report(FindingKind::kThreads,
              is_ordered(other->event, false)
                  ? "an object is freed that another thread uses, and only a mutex or critical "
@@ -169,7 +169,8 @@ void ThreadCalls::record_objects(CheckedCall* call) {
 }
 
 // ---- Probes -------------------------------------------------------------------------------------
-void ThreadCalls::report_taken(CheckedCall* call, const Receive& probe, const Receive& receive) {
+void ThreadCalls::report_taken(CheckedCall* call, const ThreadReceive& probe,
+                               const ThreadReceive& receive) {
   report(FindingKind::kThreads,
          "a message that a thread has found by a probe may be received by another thread",
          "MPI_Mprobe and MPI_Mrecv, or a mutex that is held from the probe to the receive",
@@ -180,7 +181,7 @@ void ThreadCalls::report_taken(CheckedCall* call, const Receive& probe, const Re
 void ThreadCalls::begin_receive(CheckedCall* call) {
   const CallInfo& info = call->info();
   if (info.role != CallRole::kReceive || info.starts == Starts::kPersistent) return;
-  Receive receive;
+  ThreadReceive receive;
   receive.begin = now_;
   receive.locks = now_.locks;
   receive.comm = static_cast<MPI_Comm>(call->value(&Positions::comm));
@@ -193,7 +194,7 @@ void ThreadCalls::begin_receive(CheckedCall* call) {
       report_taken(call, probe, receive);
       break;
     }
-  for (const Receive& other : receives_)
+  for (const ThreadReceive& other : receives_)
     if (other.probes && other.begin.strand != now_.strand && other.end.count &&
         could_take(receive, other) && !is_ordered(other.end, true) &&
         !order_->share_a_lock(other.locks, receive.locks)) {
@@ -208,14 +209,14 @@ void ThreadCalls::end_receive(CheckedCall* call) {
   const CallInfo& info = call->info();
   if (info.role != CallRole::kReceive || info.starts == Starts::kPersistent) return;
   const StrandEvent end = order_->now();
-  for (Receive& receive : receives_)
+  for (ThreadReceive& receive : receives_)
     if (receive.begin.strand == end.strand && !receive.end.count && !receive.probes) {
       receive.end = end;
       receive.locks = order_->held_since(receive.begin);
     }
   const auto probed = probed_.find(end.strand);
   if (probed == probed_.end()) return;
-  Receive probe = std::move(probed->second);
+  ThreadReceive probe = std::move(probed->second);
   probed_.erase(probed);
   probe.end = end;
   probe.locks = order_->held_since(probe.begin);
@@ -224,8 +225,8 @@ void ThreadCalls::end_receive(CheckedCall* call) {
   receives_.push_back(std::move(probe));
 }
 
-void ThreadCalls::check_probe(CheckedCall* call, const Receive& probe) {
-  for (const Receive& receive : receives_)
+void ThreadCalls::check_probe(CheckedCall* call, const ThreadReceive& probe) {
+  for (const ThreadReceive& receive : receives_)
     if (!receive.probes && receive.begin.strand != probe.begin.strand &&
         could_take(receive, probe) && !order_->share_a_lock(probe.locks, receive.locks) &&
         (!receive.end.count || receive.end.count > probe.known.firm.of(receive.end.strand)))
@@ -238,7 +239,7 @@ void ThreadCalls::record_probe(CheckedCall* call) {
   const auto* flag = static_cast<const int*>(call->pointer(&Positions::flag));
   const MPI_Status* status = call->written_status();
   if ((call->has(&Positions::flag) && flag && !*flag) || !status) return;
-  Receive probe;
+  ThreadReceive probe;
   probe.begin = order_->now();
   probe.known = order_->known_here();
   probe.locks = probe.begin.locks;

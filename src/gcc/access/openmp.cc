@@ -2,8 +2,8 @@
 // locks. mpicc -check links the program's calls to them (ld --wrap), and the checker learns what
 // orders the strands of a rank (view.h). check.wraps lists them.
 //
-// The functions behind __real_ are weak, as versions of libgomp differ in what they have; but one, so
-// that the linker does not leave out libgomp.
+// The functions behind __real_ are weak, as versions of libgomp differ in what they have; but one,
+// so that the linker does not leave out libgomp.
 #include <cstdint>
 
 #include "gcc/access/order.h"
@@ -24,22 +24,22 @@ extern "C" int omp_get_max_threads();
 // ---- Parallel regions ---------------------------------------------------------------------------
 namespace {
 
-/// A parallel region, on the stack of the thread that begins it. libgomp reads the first word of the
-/// data of a region with reductions.
-struct Region {
+/// A parallel region, on the stack of the thread that begins it. libgomp reads the first word of
+/// the data of a region with reductions.
+struct ParallelRegion {
   void* first;
   Body body;
   void* data;
 };
 
 void run_member(void* of) {
-  const auto* region = static_cast<const Region*>(of);
+  const auto* region = static_cast<const ParallelRegion*>(of);
   tell(Sync::kMember, region, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   region->body(region->data);
   tell(Sync::kMemberEnds, region);
 }
 
-Region region_of(Body body, void* data) {
+ParallelRegion region_of(Body body, void* data) {
   return {data ? *static_cast<void**>(data) : nullptr, body, data};
 }
 
@@ -48,7 +48,7 @@ Region region_of(Body body, void* data) {
 #define PARALLEL(result, name, parameters, arguments, keep, value)    \
   WRAP_GOMP(result, name, parameters) {                               \
     if (threads == 1 || !has_order()) return __real_##name arguments; \
-    Region region = region_of(body, data);                            \
+    ParallelRegion region = region_of(body, data);                    \
     tell(Sync::kParallel, &region, threads);                          \
     body = run_member;                                                \
     data = &region;                                                   \
@@ -146,7 +146,8 @@ CHUNKED_LOOP(nonmonotonic_guided)
     __real_##end arguments;                                             \
   }
 namespace {
-/// Stand for the unnamed critical section, and for what is atomic but for one instruction too large.
+/// Stand for the unnamed critical section, and for what is atomic but for one instruction too
+/// large.
 const char g_critical = 0, g_atomic = 0;
 }  // namespace
 GUARDS(GOMP_critical_start, GOMP_critical_end, (), (), &g_critical)
@@ -200,9 +201,9 @@ namespace {
 
 using Copy = void (*)(void*, void*);
 
-/// Stands in front of the data of a task, at a distance of `offset`. libgomp writes the bounds of each
-/// task of a taskloop into the first two words of the data, and reads where its reductions are from
-/// the third.
+/// Stands in front of the data of a task, at a distance of `offset`. libgomp writes the bounds of
+/// each task of a taskloop into the first two words of the data, and reads where its reductions are
+/// from the third.
 struct TaskHead {
   uint64_t bounds[2];
   void* reductions;

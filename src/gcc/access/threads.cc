@@ -156,7 +156,7 @@ namespace {
 
 /// What a new thread is to do.
 template <class Function>
-struct Start {
+struct ThreadStart {
   Function function;
   void* argument;
   uint64_t number;
@@ -164,7 +164,7 @@ struct Start {
 
 template <class Result>
 Result begin_thread(void* of) {
-  auto* start = static_cast<Start<Result (*)(void*)>*>(of);
+  auto* start = static_cast<ThreadStart<Result (*)(void*)>*>(of);
   const auto copy = *start;
   __builtin_free(start);
   tell(Sync::kThreadBegins, nullptr, copy.number);
@@ -172,8 +172,9 @@ Result begin_thread(void* of) {
 }
 
 template <class Function>
-Start<Function>* start_of(Function function, void* argument) {
-  auto* start = static_cast<Start<Function>*>(__builtin_malloc(sizeof(Start<Function>)));
+ThreadStart<Function>* start_of(Function function, void* argument) {
+  auto* start =
+      static_cast<ThreadStart<Function>*>(__builtin_malloc(sizeof(ThreadStart<Function>)));
   if (start) *start = {function, argument, tell(Sync::kThread, nullptr)};
   return start;
 }
@@ -207,8 +208,8 @@ WRAP_SYNC(int, thrd_join, (thrd_t thread, int* value)) {
   return error;
 }
 
-// C++'s library makes and joins threads, and waits for condition variables, in functions of its own.
-// std::thread holds nothing but the handle; std::unique_lock begins with its mutex.
+// C++'s library makes and joins threads, and waits for condition variables, in functions of its
+// own. std::thread holds nothing but the handle; std::unique_lock begins with its mutex.
 WRAP_SYNC(void,
           _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE,
           (void* thread, void* state, void (*depend)())) {
