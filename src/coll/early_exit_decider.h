@@ -1,9 +1,9 @@
 // EarlyExitDecider: decides which member leaves a rooted collective before the others have arrived,
 // where MPI does not require it to wait (src/explore, src/predict).
 //
-// A process has one only under mpiexec -explore, -replay and -predict. Then the functions of decided.h run
-// the blocking rooted collectives of intracommunicators. Thread rule: one thread. Nothing here
-// switches.
+// A process has one only under mpiexec -explore, -replay and -predict. Then the functions of
+// decided.h run the blocking rooted collectives of intracommunicators. Thread rule: one thread.
+// Nothing here switches.
 #pragma once
 
 namespace fgmpi::coll {

@@ -1,10 +1,11 @@
 // MeetingDecider: learns which member arrives at which meeting, and draws numbers in place of
 // random ones (src/explore).
 //
-// A process has one only under mpiexec -explore, -replay and -predict. The decider follows which events had
-// to happen before others, and members of a collective wait for each other. The short path in line
-// (join() in meeting.h) has no test for it: while there is a decider, an open meeting has the
-// inline_operation kNoOperation, which equals that of no member, so each member goes out of line.
+// A process has one only under mpiexec -explore, -replay and -predict. The decider follows which
+// events had to happen before others, and members of a collective wait for each other. The short
+// path in line (join() in meeting.h) has no test for it: while there is a decider, an open meeting
+// has the inline_operation kNoOperation, which equals that of no member, so each member goes out of
+// line.
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once

@@ -26,7 +26,8 @@
 namespace {
 
 constexpr const char* kHelp =
-    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-job PID] [-predict] [-bug] "
+    "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-job PID] [-predict] "
+    "[-bug] "
     "[-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"

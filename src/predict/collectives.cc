@@ -57,7 +57,7 @@ void fill_neighbours(const comm::Comm* comm, const Args& args, MemberBytes* out)
 /// Fills in what a run's members have in common, from the arguments of the first that arrives.
 void Simulator::fill_shape(const comm::Comm* comm, uint8_t operation, const Args* args,
                            CollectiveRun* run) {
-  CollectiveShape& shape = run->shape;
+  ScheduledCollective& shape = run->shape;
   shape.members = static_cast<uint32_t>(comm->size());
   if (!args || comm->shared->inter) {
     const bool is_barrier = operation < comm::kFirstOther;
@@ -166,7 +166,7 @@ bool Simulator::take_early(CollectiveRun* run, uint32_t number, const RoundPart&
     member.early.erase(it);
     raise_clock(&member.clock, early.at);
     if (early.envelope) {
-      Transfer* const t = early.envelope;
+      PredictedTransfer* const t = early.envelope;
       t->rendezvous = false;
       push_event(member.clock + link_of(*t).piece(0).latency, Event::kClear, t->to, t);
       return false;
@@ -188,7 +188,7 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
   CollectiveMember& member = run->members[number];
   while (fill_round(run->shape, member.own, number, member.round, &round_)) {
     for (const RoundPart& part : round_.sends) {
-      Transfer* const t = new_transfer();
+      PredictedTransfer* const t = new_transfer();
       t->run = run;
       t->sender = number;
       t->receiver = part.peer;
@@ -209,7 +209,7 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
     if (!member.awaited.empty() || member.unsent) return;
     end_round(&member);
   }
-  Transfer* const end = new_transfer();  // carries the member to its event
+  PredictedTransfer* const end = new_transfer();  // carries the member to its event
   end->run = run;
   end->receiver = number;
   push_event(member.clock, Event::kFinish, member.rank, end);
@@ -228,7 +228,7 @@ void Simulator::go_on(CollectiveRun* run, uint32_t number) {
   advance(run, number);
 }
 
-void Simulator::part_arrived(Transfer* t) {
+void Simulator::part_arrived(PredictedTransfer* t) {
   CollectiveRun* const run = t->run;
   const uint32_t number = t->receiver;
   CollectiveMember& member = run->members[number];
@@ -251,12 +251,12 @@ void Simulator::part_arrived(Transfer* t) {
   go_on(run, number);
 }
 
-void Simulator::part_cleared(Transfer* t) {
+void Simulator::part_cleared(PredictedTransfer* t) {
   t->sends_data = true;
   push_event(now_, Event::kSend, t->from, t);
 }
 
-void Simulator::part_sent(Transfer* t) {
+void Simulator::part_sent(PredictedTransfer* t) {
   CollectiveMember& member = t->run->members[t->sender];
   --member.unsent;
   raise_clock(&member.clock, now_);
@@ -266,7 +266,7 @@ void Simulator::part_sent(Transfer* t) {
 // ---- The end ------------------------------------------------------------------------------------
 
 /// A member's schedule has ended.
-void Simulator::member_finished(Transfer* end) {
+void Simulator::member_finished(PredictedTransfer* end) {
   CollectiveRun* const run = end->run;
   CollectiveMember& member = run->members[end->receiver];
   free_transfer(end);

@@ -1,8 +1,8 @@
 // EventQueue: what will happen, in the order of virtual time.
 //
-// Events at the same time happen in the order of their ranks, then of their numbers among the events
-// of the rank that made them. So the order does not depend on the order in which the events were
-// added, and a prediction repeats exactly.
+// Events at the same time happen in the order of their ranks, then of their numbers among the
+// events of the rank that made them. So the order does not depend on the order in which the events
+// were added, and a prediction repeats exactly.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace fgmpi::predict {
 
-struct Transfer;
+struct PredictedTransfer;
 
 struct Event {
   enum What : uint32_t {
@@ -28,7 +28,7 @@ struct Event {
   };
   VirtualTime at;
   uint64_t order;  ///< rank 32 | number 32
-  Transfer* transfer;
+  PredictedTransfer* transfer;
   What what;
   uint32_t rank;
 };

@@ -15,7 +15,8 @@ namespace fgmpi::predict {
 enum class CallGroup : uint8_t { kOther, kMessage, kCompletion, kCollective, kOneSided, kFile };
 
 struct PredictionHooks {
-  /// The running rank enters a call: what it has computed since its last call is added to its clock.
+  /// The running rank enters a call: what it has computed since its last call is added to its
+  /// clock.
   void (*enter)(CallGroup group);
   /// The rank leaves the call. A collective is left when the predicted machine would leave it. May
   /// switch.

@@ -36,7 +36,7 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
   if (!(in >> word)) return false;
   if (key == "placement") {
-    m->placement = word == "cyclic" ? Placement::kCyclic : Placement::kBlock;
+    m->placement = word == "cyclic" ? NodePlacement::kCyclic : NodePlacement::kBlock;
     return true;
   }
   if (key == "compute") {
@@ -61,7 +61,7 @@ std::string PredictedMachine::to_text() const {
                 "name %s\nnodes %u\nranks_per_node %u\nplacement %s\noverlaps %d\ncompute %s\n"
                 "factor %.17g\nreduce %.17g\n",
                 name.c_str(), nodes, ranks_per_node,
-                placement == Placement::kCyclic ? "cyclic" : "block", overlaps ? 1 : 0,
+                placement == NodePlacement::kCyclic ? "cyclic" : "block", overlaps ? 1 : 0,
                 compute == ComputeModel::kNone ? "none" : "measured", compute_factor,
                 reduce_per_byte);
   std::string text = line;

@@ -1,9 +1,9 @@
 // PredictedMachine: the machine for which mpiexec -predict computes times.
 //
-// A link is described by LogGP's parameters, which may change with the size of a message: latency L,
-// overheads o_s and o_r of sender and receiver, gap g between messages, gap G a byte. mpiexec reads
-// the user's JSON file (src/readers/prediction) and gives the processes a text of plain lines, which
-// this file writes and reads:
+// A link is described by LogGP's parameters, which may change with the size of a message: latency
+// L, overheads o_s and o_r of sender and receiver, gap g between messages, gap G a byte. mpiexec
+// reads the user's JSON file (src/readers/prediction) and gives the processes a text of plain
+// lines, which this file writes and reads:
 //
 //   ranks_per_node 16
 //   placement block
@@ -11,8 +11,8 @@
 //   piece between 0 1500 300 400 200 0.08      from byte, L, o_s, o_r, g (ns), G (ns a byte)
 //   ...
 //
-// Source: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP", SPAA 1995.
-// Thread rule: values; nothing here switches.
+// Source: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP", SPAA 1995. Thread rule: values; nothing
+// here switches.
 #pragma once
 
 #include <cstdint>
@@ -54,14 +54,14 @@ inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {
   return data > piece.gap ? data : piece.gap;
 }
 
-enum class Placement : uint8_t { kBlock, kCyclic };
+enum class NodePlacement : uint8_t { kBlock, kCyclic };
 enum class ComputeModel : uint8_t { kMeasured, kNone };
 
 struct PredictedMachine {
   std::string name = "machine";
   uint32_t nodes = 0;  ///< 0: as many as the ranks need
   uint32_t ranks_per_node = 1;
-  Placement placement = Placement::kBlock;
+  NodePlacement placement = NodePlacement::kBlock;
   LinkClass inside, between;
   /// Whether a rendezvous goes on while its ranks compute.
   bool overlaps = true;
@@ -71,7 +71,7 @@ struct PredictedMachine {
 
   uint32_t node_of(uint32_t rank, uint32_t ranks) const {
     const uint32_t used = (ranks + ranks_per_node - 1) / ranks_per_node;
-    return placement == Placement::kBlock ? rank / ranks_per_node : rank % used;
+    return placement == NodePlacement::kBlock ? rank / ranks_per_node : rank % used;
   }
   const LinkClass& link(uint32_t from_node, uint32_t to_node) const {
     return from_node == to_node ? inside : between;

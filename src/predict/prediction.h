@@ -1,5 +1,5 @@
-// The start and the end of a prediction in the predicted process. Usage: docs/predicting.md.
-// Thread rule: the main thread, before ranks run; register_deciders() once the process is connected.
+// The start and the end of a prediction in the predicted process. Usage: docs/predicting.md. Thread
+// rule: the main thread, before ranks run; register_deciders() once the process is connected.
 #pragma once
 
 #include "base/status.h"

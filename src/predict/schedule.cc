@@ -33,7 +33,7 @@ uint32_t ceil_log2(uint32_t n) { return n <= 1 ? 0 : static_cast<uint32_t>(std::
 
 /// The work of one member in one round: the arguments of all functions below.
 struct Work {
-  const CollectiveShape& shape;
+  const ScheduledCollective& shape;
   const MemberBytes& own;
   uint32_t me;
   ScheduleRound* out;
@@ -87,10 +87,11 @@ bool up_tree(const Work& w, uint32_t number, uint64_t whole, uint64_t block, boo
   return true;
 }
 
-// ---- Exchanges between members whose numbers differ in one bit ------------------------------------
+// ---- Exchanges between members whose numbers differ in one bit
+// ------------------------------------
 
-/// How algorithms for powers of two serve other numbers: of the first 2 * rest members each even one
-/// gives its data to the next, which stands for both.
+/// How algorithms for powers of two serve other numbers: of the first 2 * rest members each even
+/// one gives its data to the next, which stands for both.
 struct PowerOfTwo {
   explicit PowerOfTwo(uint32_t n) : steps(floor_log2(n)), rest(n - (uint32_t{1} << steps)) {}
   uint32_t steps, rest;
@@ -197,7 +198,8 @@ bool reduce_scatter_halving(const Work& w, uint32_t number) {
   return number == p.steps + 1 && p.rest;
 }
 
-// ---- Exchanges of blocks --------------------------------------------------------------------------
+// ---- Exchanges of blocks
+// --------------------------------------------------------------------------
 
 bool dissemination(const Work& w, uint32_t number) {
   const uint64_t distance = uint64_t{1} << number;
@@ -365,8 +367,8 @@ ScheduleAlgorithm choose_algorithm(CollectiveKind kind, uint32_t members, uint64
   }
 }
 
-bool fill_round(const CollectiveShape& shape, const MemberBytes& own, uint32_t me, uint32_t number,
-                ScheduleRound* out) {
+bool fill_round(const ScheduledCollective& shape, const MemberBytes& own, uint32_t me,
+                uint32_t number, ScheduleRound* out) {
   out->clear();
   const Work w{shape, own, me, out};
   if (shape.members == 1 && shape.algorithm != ScheduleAlgorithm::kNeighbours) return false;

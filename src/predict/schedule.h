@@ -52,11 +52,11 @@ struct ScheduleRound {
 };
 
 /// What all members of a collective have in common.
-struct CollectiveShape {
+struct ScheduledCollective {
   coll::CollectiveKind kind = coll::CollectiveKind::kBarrier;
   ScheduleAlgorithm algorithm = ScheduleAlgorithm::kDissemination;
   uint32_t members = 1, root = 0;
-  /// Of the whole vector (broadcasts, reductions, scans), or of one member's block.
+  /// The whole vector (broadcasts, reductions, scans), or one member's block.
   uint64_t bytes = 0;
 };
 /// The bytes that one member exchanges with each other one, in forms where they differ. Empty
@@ -69,7 +69,7 @@ struct MemberBytes {
 ScheduleAlgorithm choose_algorithm(coll::CollectiveKind kind, uint32_t members, uint64_t bytes);
 
 /// Fills in round `number` of member `me`. Returns false where the member has finished before.
-bool fill_round(const CollectiveShape& shape, const MemberBytes& own, uint32_t me, uint32_t number,
-                ScheduleRound* out);
+bool fill_round(const ScheduledCollective& shape, const MemberBytes& own, uint32_t me,
+                uint32_t number, ScheduleRound* out);
 
 }  // namespace fgmpi::predict

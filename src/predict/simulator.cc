@@ -36,7 +36,7 @@ constexpr uint32_t kCallsInARow = 1024;
 constexpr sched::WaitSite kEnterSite{"a call of MPI", nullptr, true};
 /// From this poll in vain on, a rank that goes on polling is moved forward in time.
 constexpr uint32_t kVainPolls = 3;
-/// It is moved by at most one part in so many of the time that it has polled in vain.
+/// Such a rank is moved by at most one part in so many of the time that it has polled in vain.
 constexpr VirtualTime kVainPart = 64;
 
 /// The processor time of the calling thread, ns.
@@ -141,7 +141,8 @@ int64_t Simulator::rank_now_ns() {
   if (!rank.depth && rank.left_ns >= 0) {
     add_computing(&rank);
     leave_library(&rank);
-    // Time passes for a program that waits by looking at the clock, also where computing takes none.
+    // Time passes for a program that waits by looking at the clock, also where computing takes
+    // none.
     if (machine_.compute == ComputeModel::kNone) rank.clock += kClockCost;
   }
   return rank.clock / kPicosecondsPerNs;
@@ -166,7 +167,8 @@ uint64_t Simulator::draw_number() {
 
 // ---- Events -------------------------------------------------------------------------------------
 
-void Simulator::push_event(VirtualTime at, Event::What what, uint32_t rank, Transfer* transfer) {
+void Simulator::push_event(VirtualTime at, Event::What what, uint32_t rank,
+                           PredictedTransfer* transfer) {
   const uint64_t order = uint64_t{rank} << 32 | (ranks_[rank].events++ & 0xffffffff);
   events_.push({std::max(at, now_), order, transfer, what, rank});
   ++outcome_events_;
@@ -259,25 +261,25 @@ void Simulator::run_others(const char* call) {
 
 // ---- Ports --------------------------------------------------------------------------------------
 
-Transfer* Simulator::new_transfer() {
+PredictedTransfer* Simulator::new_transfer() {
   if (!free_) {
     transfers_.emplace_back();
     return &transfers_.back();
   }
-  Transfer* t = std::exchange(free_, free_->next);
-  *t = Transfer();
+  PredictedTransfer* t = std::exchange(free_, free_->next);
+  *t = PredictedTransfer();
   return t;
 }
-void Simulator::free_transfer(Transfer* t) {
+void Simulator::free_transfer(PredictedTransfer* t) {
   t->next = free_;
   free_ = t;
 }
 
-const LinkClass& Simulator::link_of(const Transfer& t) const {
+const LinkClass& Simulator::link_of(const PredictedTransfer& t) const {
   return machine_.link(ranks_[t.from].node, ranks_[t.to].node);
 }
 /// Ranks of a node share its port to other nodes. Within a node each rank copies by itself.
-Simulator::Port& Simulator::port_of(uint32_t rank, const LinkClass& link) {
+Simulator::NodePort& Simulator::port_of(uint32_t rank, const LinkClass& link) {
   return &link == &machine_.between ? node_ports_[ranks_[rank].node] : rank_ports_[rank];
 }
 
@@ -285,11 +287,11 @@ VirtualTime Simulator::data_time(const LinkPiece& piece, uint64_t bytes) {
   return static_cast<VirtualTime>(static_cast<double>(bytes) * piece.per_byte + 0.5);
 }
 
-void Simulator::leave_port(Transfer* t) {
+void Simulator::leave_port(PredictedTransfer* t) {
   const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
-  Port& port = port_of(t->from, link);
+  NodePort& port = port_of(t->from, link);
   const VirtualTime start = std::max(now_, port.out);
   contention_ += start - now_;
   port.out = start + occupancy(piece, bytes);
@@ -297,18 +299,18 @@ void Simulator::leave_port(Transfer* t) {
   push_event(start + piece.latency, Event::kReach, t->from, t);
 }
 
-void Simulator::reach_port(Transfer* t) {
+void Simulator::reach_port(PredictedTransfer* t) {
   const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
-  Port& port = port_of(t->to, link);
+  NodePort& port = port_of(t->to, link);
   const VirtualTime start = std::max(now_, port.in);
   contention_ += start - now_;
   port.in = start + occupancy(piece, bytes);
   push_event(start + data_time(piece, bytes), Event::kArrive, t->from, t);
 }
 
-void Simulator::arrive(Transfer* t) {
+void Simulator::arrive(PredictedTransfer* t) {
   if (t->run) return part_arrived(t);
   if (t->sends_data) return complete_receive(t, now_);
   if (!t->message) return free_transfer(t);  // cancelled
@@ -323,7 +325,7 @@ void Simulator::arrive(Transfer* t) {
 }
 
 /// Permission to send has reached the sender.
-void Simulator::clear(Transfer* t) {
+void Simulator::clear(PredictedTransfer* t) {
   if (t->run) return part_cleared(t);
   const PredictedRank& rank = ranks_[t->from];
   // Without progress in the background the sender has to be in a call of MPI.
@@ -333,7 +335,7 @@ void Simulator::clear(Transfer* t) {
 }
 
 /// The data of a rendezvous has left the sender's memory.
-void Simulator::have_sent(Transfer* t) {
+void Simulator::have_sent(PredictedTransfer* t) {
   if (t->run) return part_sent(t);
   auto* send = static_cast<SendOp*>(t->message);
   pt2pt::fill_from(t->receive, send->envelope, *send->buffer);
@@ -357,7 +359,7 @@ bool Simulator::decides(uint64_t ctx) const {
 void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   const uint32_t from = running_index();
   PredictedRank& rank = ranks_[from];
-  Transfer* const t = new_transfer();
+  PredictedTransfer* const t = new_transfer();
   t->from = from;
   t->to = local;
   t->bytes = message->size;
@@ -386,7 +388,7 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
 }
 
 bool Simulator::withdraw_send(uint32_t, SendOp* message) {
-  auto* t = reinterpret_cast<Transfer*>(message->addr);
+  auto* t = reinterpret_cast<PredictedTransfer*>(message->addr);
   if (!t || t->receive) return false;
   message->kind = t->kind;
   t->message = nullptr;
@@ -401,7 +403,7 @@ void Simulator::forget_receive(RecvOp*) {}
 /// A receive has matched a message that has arrived: one that was posted, or one that is being
 /// posted by the rank that runs.
 void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
-  auto* const t = reinterpret_cast<Transfer*>(message->addr);
+  auto* const t = reinterpret_cast<PredictedTransfer*>(message->addr);
   message->kind = t->kind;
   t->receive = op;
   PredictedRank& rank = ranks_[t->to];
@@ -414,7 +416,7 @@ void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
   push_event(at + link_of(*t).piece(0).latency, Event::kClear, t->to, t);
 }
 
-void Simulator::complete_receive(Transfer* t, VirtualTime at) {
+void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   PredictedRank& rank = ranks_[t->to];
   RecvOp* const op = t->receive;
   const VirtualTime overhead = link_of(*t).piece(t->bytes).receive_overhead;

@@ -1,15 +1,16 @@
 // Simulator: the clocks of all ranks, and what happens between them on the predicted machine.
 //
 // All ranks run in one process. Each has a virtual clock, which src/meter moves forward by what the
-// rank computes between its calls. A rank runs on until it has to wait for another one: it may be far
-// ahead of the others. What it sends becomes an event at the time of its clock. When no rank can run,
-// the first event happens, then the next one, until ranks can run again:
+// rank computes between its calls. A rank runs on until it has to wait for another one: it may be
+// far ahead of the others. What it sends becomes an event at the time of its clock. When no rank
+// can run, the first event happens, then the next one, until ranks can run again:
 //
 //   no rank is ready, the first event is at t   =>   whatever ranks do later is at t or later
 //
 // since each of them waits for an event, and goes on at the time of that event. So events happen in
-// the order of virtual time, though ranks run in another order, and what depends on the order between
-// ranks (MPI_ANY_SOURCE, probes, tests, ports that several use) comes out as on the machine.
+// the order of virtual time, though ranks run in another order, and what depends on the order
+// between ranks (MPI_ANY_SOURCE, probes, tests, ports that several use) comes out as on the
+// machine.
 //
 //   kSend          kReach             kArrive
 //   sender's port  receiver's port    the message is given to the endpoint of its receiver
@@ -24,8 +25,8 @@
 // The time of collectives is that of their schedules (schedule.h), each member of which is run here
 // from its arrival on; the data is moved by the library when all members have arrived.
 //
-// Source: the rules of a conservative simulation: Chandy, Misra, "Distributed simulation", TSE 1979.
-// Thread rule: one thread. all_parked() runs on the host stack.
+// Source: the rules of a conservative simulation: Chandy, Misra, "Distributed simulation", TSE
+// 1979. Thread rule: one thread. all_parked() runs on the host stack.
 #pragma once
 
 #include <deque>
@@ -47,19 +48,19 @@ namespace fgmpi::predict {
 struct CollectiveRun;
 
 /// A message on its way: of the program, or of a collective's schedule.
-struct Transfer {
+struct PredictedTransfer {
   uint32_t from = 0, to = 0;  ///< ranks
   uint64_t bytes = 0;
-  bool rendezvous = false;   ///< its envelope is on its way, or waits for a receive
-  bool sends_data = false;   ///< the data of a rendezvous is on its way
-  bool has_sent = false;     ///< the data has been copied to the receive, and the send is complete
-  bool arrived = false;      ///< the message is in the queue of its endpoint
-  Transfer* next = nullptr;  ///< of free ones
-  // Of the program:
+  bool rendezvous = false;  ///< its envelope is on its way, or waits for a receive
+  bool sends_data = false;  ///< the data of a rendezvous is on its way
+  bool has_sent = false;    ///< the data has been copied to the receive, and the send is complete
+  bool arrived = false;     ///< the message is in the queue of its endpoint
+  PredictedTransfer* next = nullptr;  ///< of free ones
+  // The message of the program:
   pt2pt::UnexpectedMessage* message = nullptr;
   pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
   pt2pt::RecvOp* receive = nullptr;       ///< rendezvous: the receive that it has matched
-  // Of a collective:
+  // The message of a collective:
   CollectiveRun* run = nullptr;
   uint32_t sender = 0, receiver = 0;  ///< members
 };
@@ -69,7 +70,8 @@ struct CollectiveMember {
   struct EarlyPart {
     uint32_t from;
     VirtualTime at;
-    Transfer* envelope;  ///< a rendezvous that waits for this member; nullptr: it has arrived
+    PredictedTransfer*
+        envelope;  ///< a rendezvous that waits for this member; nullptr: it has arrived
   };
   VirtualTime clock = 0;
   uint32_t rank = 0;
@@ -84,7 +86,7 @@ struct CollectiveMember {
 };
 
 struct CollectiveRun {
-  CollectiveShape shape;
+  ScheduledCollective shape;
   uint32_t unreleased = 0;  ///< members that may still look at it
   std::vector<CollectiveMember> members;
 };
@@ -174,7 +176,7 @@ class Simulator final : public pt2pt::MessageDecider,
     std::vector<WaitedRequest> waited;
     RankTimes times;
   };
-  struct Port {
+  struct NodePort {
     VirtualTime out = 0, in = 0;  ///< free from then on
   };
 
@@ -182,7 +184,7 @@ class Simulator final : public pt2pt::MessageDecider,
   void add_computing(PredictedRank* rank);
   void leave_library(PredictedRank* rank);
   uint32_t running_index() const;
-  void push_event(VirtualTime at, Event::What what, uint32_t rank, Transfer* transfer);
+  void push_event(VirtualTime at, Event::What what, uint32_t rank, PredictedTransfer* transfer);
   void happen(const Event& e);
   /// Parks the running rank until all that happens up to its clock has happened. May switch.
   void settle(uint32_t rank, const sched::WaitSite* site);
@@ -194,18 +196,18 @@ class Simulator final : public pt2pt::MessageDecider,
   void poll_in_vain(uint32_t rank, const sched::WaitSite* site);
 
   // Transfers.
-  Transfer* new_transfer();
-  void free_transfer(Transfer* t);
-  const LinkClass& link_of(const Transfer& t) const;
-  Port& port_of(uint32_t rank, const LinkClass& link);
-  uint64_t bytes_under_way(const Transfer& t) const { return t.rendezvous ? 0 : t.bytes; }
-  void leave_port(Transfer* t);
-  void reach_port(Transfer* t);
-  void arrive(Transfer* t);
-  void clear(Transfer* t);
-  void have_sent(Transfer* t);
+  PredictedTransfer* new_transfer();
+  void free_transfer(PredictedTransfer* t);
+  const LinkClass& link_of(const PredictedTransfer& t) const;
+  NodePort& port_of(uint32_t rank, const LinkClass& link);
+  uint64_t bytes_under_way(const PredictedTransfer& t) const { return t.rendezvous ? 0 : t.bytes; }
+  void leave_port(PredictedTransfer* t);
+  void reach_port(PredictedTransfer* t);
+  void arrive(PredictedTransfer* t);
+  void clear(PredictedTransfer* t);
+  void have_sent(PredictedTransfer* t);
   static VirtualTime data_time(const LinkPiece& piece, uint64_t bytes);
-  void complete_receive(Transfer* t, VirtualTime at);
+  void complete_receive(PredictedTransfer* t, VirtualTime at);
   static void collect(PredictedRank* rank, RequestTimes* times);
   bool is_over(const pt2pt::Request* request);
   void take_request(PredictedRank* rank, pt2pt::Request* request);
@@ -214,14 +216,14 @@ class Simulator final : public pt2pt::MessageDecider,
   // Collectives (collectives.cc).
   void advance(CollectiveRun* run, uint32_t member);
   bool take_early(CollectiveRun* run, uint32_t member, const RoundPart& part);
-  void part_arrived(Transfer* t);
-  void part_cleared(Transfer* t);
-  void part_sent(Transfer* t);
+  void part_arrived(PredictedTransfer* t);
+  void part_cleared(PredictedTransfer* t);
+  void part_sent(PredictedTransfer* t);
   void end_round(CollectiveMember* member);
   void go_on(CollectiveRun* run, uint32_t member);
   VirtualTime receive_overhead(const CollectiveRun* run, uint32_t from, uint32_t to,
                                uint64_t bytes) const;
-  void member_finished(Transfer* end);
+  void member_finished(PredictedTransfer* end);
   void release_run(CollectiveRun* run);
   static void fill_shape(const comm::Comm* comm, uint8_t operation, const coll::Args* args,
                          CollectiveRun* run);
@@ -230,12 +232,12 @@ class Simulator final : public pt2pt::MessageDecider,
 
   const PredictedMachine machine_;
   std::vector<PredictedRank> ranks_;
-  std::vector<Port> node_ports_, rank_ports_;
+  std::vector<NodePort> node_ports_, rank_ports_;
   EventQueue events_;
   VirtualTime now_ = 0;
   std::vector<RequestTimes> requests_;
-  std::deque<Transfer> transfers_;
-  Transfer* free_ = nullptr;
+  std::deque<PredictedTransfer> transfers_;
+  PredictedTransfer* free_ = nullptr;
   std::unordered_map<const comm::Meeting*, CollectiveRun*> open_runs_;
   std::unordered_map<const pt2pt::Request*, MemberRef> runs_of_requests_;
   ScheduleRound round_;  ///< reused

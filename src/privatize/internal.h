@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <signal.h>
 
 #include <cstddef>
 #include <cstdint>

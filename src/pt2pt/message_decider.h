@@ -54,8 +54,8 @@ class MessageDecider {
   /// Does it decide nothing while a rank waits for something from outside of MPI? Finding out costs
   /// a look at all ranks.
   virtual bool waits_for_outside() const { return true; }
-  /// A receive has matched a message that the decider has put into the receiver's queue as kHeldBack.
-  /// The decider completes both, now or later. Called only for such messages.
+  /// A receive has matched a message that the decider has put into the receiver's queue as
+  /// kHeldBack. The decider completes both, now or later. Called only for such messages.
   virtual void match_held_back(UnexpectedMessage*, RecvOp*) {}
 };
 

@@ -77,8 +77,8 @@ class ValueBuilder {
   const rapidjson::StringStream& stream_;
   JsonValue* root_;
   JsonValue* last_ = nullptr;
-  /// The arrays and objects that contain the next value. A container grows only at its last element,
-  /// in which no open one lies when it does.
+  /// The arrays and objects that contain the next value. A container grows only at its last
+  /// element, in which no open one lies when it does.
   std::vector<JsonValue*> open_;
   std::string key_;
 };

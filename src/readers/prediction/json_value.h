@@ -1,4 +1,5 @@
-// JsonValue: a JSON text whose values know their lines, so that errors about them can name the line.
+// JsonValue: a JSON text whose values know their lines, so that errors about them can name the
+// line.
 //
 // Thread rule: values; nothing here switches.
 #pragma once

@@ -96,7 +96,7 @@ class MachineReader {
     std::string word = "block";
     if (const JsonValue* placement = nodes.find("placement"))
       FGMPI_TRY(one_of(*placement, "placement", {"block", "cyclic"}, &word));
-    out->placement = word == "cyclic" ? Placement::kCyclic : Placement::kBlock;
+    out->placement = word == "cyclic" ? NodePlacement::kCyclic : NodePlacement::kBlock;
     return {};
   }
   Status read_compute(const JsonValue& compute, PredictedMachine* out) const {

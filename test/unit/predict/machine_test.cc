@@ -11,7 +11,7 @@ PredictedMachine example() {
   m.name = "a name with spaces";
   m.nodes = 7;
   m.ranks_per_node = 3;
-  m.placement = Placement::kCyclic;
+  m.placement = NodePlacement::kCyclic;
   m.overlaps = false;
   m.compute = ComputeModel::kNone;
   m.compute_factor = 0.1;
