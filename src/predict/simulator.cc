@@ -36,7 +36,8 @@ constexpr uint32_t kCallsInARow = 1024;
 constexpr sched::WaitSite kEnterSite{"a call of MPI", nullptr, true};
 /// From this poll in vain on, a rank that goes on polling is moved forward in time.
 constexpr uint32_t kVainPolls = 3;
-/// Such a rank is moved by at most one part in so many of the time that it has polled in vain.
+/// A rank that polls in vain is moved by at most one part in so many of the time that it has
+/// polled.
 constexpr VirtualTime kVainPart = 64;
 
 /// The processor time of the calling thread, ns.

@@ -367,10 +367,7 @@ class Parser {
   /// Applies -ranks N, or with -predict -ranks N,N,...
   Status ranks(Option* o, ProgramSection* s, LaunchPlan* plan) {
     FGMPI_TRY(value_of(o));
-    if (o->value.find(',') == o->value.npos) {
-      o->attached = true;  // its value has been read
-      return number(o, &s->ranks);
-    }
+    if (o->value.find(',') == o->value.npos) return set_parsed(*o, &s->ranks);
     std::string_view rest = o->value;
     for (bool more = true; more;) {
       const size_t comma = rest.find(',');
@@ -532,11 +529,15 @@ class Parser {
 
   Status number(Option* o, int64_t* value) {
     FGMPI_TRY(value_of(o));
-    const auto parsed = parse_int(o->value);
+    return set_parsed(*o, value);
+  }
+  /// Sets a number from the option's value, which has been read.
+  static Status set_parsed(const Option& o, int64_t* value) {
+    const auto parsed = parse_int(o.value);
     if (!parsed || *parsed < 1 || *parsed > kMaxNumber)
-      return error(MPI_ERR_ARG, "%s: allowed is a number from 1 to %lld", o->text().c_str(),
+      return error(MPI_ERR_ARG, "%s: allowed is a number from 1 to %lld", o.text().c_str(),
                    static_cast<long long>(kMaxNumber));
-    return set_number(*o, *parsed, value);
+    return set_number(o, *parsed, value);
   }
 
   static Status set_number(const Option& o, int64_t number, int64_t* value) {
