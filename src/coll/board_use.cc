@@ -32,22 +32,31 @@ struct NoBoard final : comm::CollectiveExtras {};
 
 uint32_t g_boards = 0;  ///< how many boards there are in this process
 
-/// A communicator's board, which is counted while it exists.
-struct KeptBoard final : comm::CollectiveExtras {
-  KeptBoard(std::unique_ptr<transport::MemoryObject> object, std::span<const BoardPlace> places,
-            uint32_t me)
+/// A board, which is counted while it exists.
+struct CountedBoard {
+  CountedBoard(std::unique_ptr<transport::MemoryObject> object, std::span<const BoardPlace> places,
+               uint32_t me)
       : memory(std::move(object)), board(memory->base(), places, me) {
     ++g_boards;
   }
-  ~KeptBoard() override { --g_boards; }
+  CountedBoard(const CountedBoard&) = delete;
+  CountedBoard& operator=(const CountedBoard&) = delete;
+  ~CountedBoard() { --g_boards; }
   std::unique_ptr<transport::MemoryObject> memory;
   Board board;
 };
 
+/// What a communicator keeps that has a board. A collective under way holds the board, too, as the
+/// communicator may lose it meanwhile.
+struct KeptBoard final : comm::CollectiveExtras {
+  explicit KeptBoard(std::shared_ptr<CountedBoard> kept) : counted(std::move(kept)) {}
+  std::shared_ptr<CountedBoard> counted;
+};
+
 /// The board that a communicator keeps, or nullptr.
-std::shared_ptr<Board> board_in(const std::shared_ptr<comm::CollectiveExtras>& extras) {
-  const auto kept = std::dynamic_pointer_cast<KeptBoard>(extras);
-  return kept ? std::shared_ptr<Board>(kept, &kept->board) : nullptr;
+std::shared_ptr<Board> board_in(const std::unique_ptr<comm::CollectiveExtras>& extras) {
+  const auto* kept = dynamic_cast<const KeptBoard*>(extras.get());
+  return kept ? std::shared_ptr<Board>(kept->counted, &kept->counted->board) : nullptr;
 }
 
 /// Number of the blocking collective, or -1 for another one.
@@ -89,7 +98,7 @@ Status gather_all(const Team& team, void* all, size_t bytes) {
   return team_allgather(team, static_cast<char*>(all), blocks);
 }
 
-Status set_up(const Team& team, std::shared_ptr<comm::CollectiveExtras>* out) {
+Status set_up(const Team& team, std::unique_ptr<comm::CollectiveExtras>* out) {
   std::vector<BoardOffer> offers(team.count());
   BoardOffer& mine = offers[team.me()];
   auto memory = std::make_unique<transport::MemoryObject>();
@@ -107,12 +116,13 @@ Status set_up(const Team& team, std::shared_ptr<comm::CollectiveExtras>* out) {
   FGMPI_TRY(gather_all(team, able.data(), 1));
   memory->close_name();
   if (std::count(able.begin(), able.end(), 1) != team.count()) {
-    *out = std::make_shared<NoBoard>();
+    *out = std::make_unique<NoBoard>();
     return {};
   }
   std::vector<BoardPlace> places;
   for (const BoardOffer& offer : offers) places.push_back(offer.place);
-  *out = std::make_shared<KeptBoard>(std::move(memory), places, team.me());
+  *out = std::make_unique<KeptBoard>(
+      std::make_shared<CountedBoard>(std::move(memory), places, team.me()));
   return {};
 }
 
@@ -166,10 +176,10 @@ bool may_use_board(const Team& team, bool named) {
 }
 
 Status board_of(const Team& team, bool at_once, std::shared_ptr<Board>* board) {
-  std::shared_ptr<comm::CollectiveExtras>& extras = team.open().shared->meetings->extras;
+  std::unique_ptr<comm::CollectiveExtras>& extras = team.open().shared->meetings->extras;
   if (__builtin_expect(!extras, 0)) {
     if (!at_once && blocking_number(team) % kSetUpEvery != kSetUpEvery - 1) return {};
-    std::shared_ptr<comm::CollectiveExtras> made;
+    std::unique_ptr<comm::CollectiveExtras> made;
     FGMPI_TRY(set_up(team, &made));
     // The communicator may have been broken meanwhile, and its meetings dropped.
     if (const auto& meetings = team.open().shared->meetings)

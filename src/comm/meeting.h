@@ -149,7 +149,7 @@ struct OpenMeetings {
     uint32_t next = 0;
   };
   std::unique_ptr<Completed> completed;
-  std::shared_ptr<CollectiveExtras> extras;
+  std::unique_ptr<CollectiveExtras> extras;
   OpenMeetings() = default;
   OpenMeetings(const OpenMeetings&) = delete;
   ~OpenMeetings();
