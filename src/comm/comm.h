@@ -66,10 +66,13 @@ struct ContextId {
 };
 inline constexpr uint32_t kMaxLbi = 0xffffff;
 
-struct Hierarchy;     // hierarchy.h: processes of the group, members per process; built lazily
-struct Topology;      // topology.h
-struct OpenMeetings;  // meeting.h: where collocated members meet in a collective
-class PartialGroup;   // partial_group.h
+struct Hierarchy;        // hierarchy.h: processes of the group, members per process; built lazily
+struct Topology;         // topology.h
+struct OpenMeetings;     // meeting.h: where collocated members meet in a collective
+struct DeleteMeetings {  // out of line, as the meetings are incomplete here
+  void operator()(OpenMeetings* meetings) const;
+};
+class PartialGroup;  // partial_group.h
 
 /// What all collocated members share: at most 512 bytes for a regular communicator of any size. A
 /// process that hosts members of both groups of an intercommunicator has one SharedComm per side:
@@ -85,16 +88,6 @@ struct SharedComm {
   uint8_t side = 0;        ///< intercommunicators: 0 or 1, the same at all members of a group
   bool stored_as = false;  ///< store_as() has been called
   uint8_t broken = 0;      ///< bits of Broken (broken.h)
-  const char* creating_call = "";                          ///< the MPI call, for the list of leaks
-  RankMap map;                                             ///< local group: rank -> world rank
-  std::unique_ptr<RankMap> remote;                         ///< remote group of an intercommunicator
-  std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
-  std::shared_ptr<Topology> topology;
-  std::shared_ptr<OpenMeetings> meetings;
-  /// The tree of a system-ranked communicator with members in several processes (partial_group.h).
-  /// While it is set, `map` asks other processes for the ranks that it is asked for. A call that
-  /// needs the whole group replaces the map (hierarchy(), materialise_map()).
-  std::shared_ptr<PartialGroup> tree;
   /// What the fast paths of messages need of peers(); 0 while they must not be used. A group never
   /// changes, so these stay true when `map` is replaced.
   struct Shortcuts {
@@ -102,6 +95,16 @@ struct SharedComm {
     uint32_t offset_ranks = 0;  ///< the same where peers().is_offset()
     uint32_t first_local = 0;   ///< rank 0's index in this process, modulo 2^32 where it has none
   } shortcuts;
+  const char* creating_call = "";                          ///< the MPI call, for the list of leaks
+  RankMap map;                                             ///< local group: rank -> world rank
+  std::unique_ptr<RankMap> remote;                         ///< remote group of an intercommunicator
+  std::shared_ptr<Hierarchy> hierarchy, remote_hierarchy;  ///< shared by duplicates
+  std::shared_ptr<Topology> topology;
+  std::unique_ptr<OpenMeetings, DeleteMeetings> meetings;
+  /// The tree of a system-ranked communicator with members in several processes (partial_group.h).
+  /// While it is set, `map` asks other processes for the ranks that it is asked for. A call that
+  /// needs the whole group replaces the map (hierarchy(), materialise_map()).
+  std::shared_ptr<PartialGroup> tree;
   /// Sets `shortcuts`. REQUIRES: the maps are set.
   void set_shortcuts() {
     const auto ranks = static_cast<uint32_t>(peers().size());

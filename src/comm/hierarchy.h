@@ -57,9 +57,9 @@ struct Hierarchy {
   /// same in all jobs: by the job's uid, then by process.
   Series processes;
   std::vector<uint32_t> member_counts;  ///< irregular maps: how many members each of them hosts
-  uint32_t my_index = 0;  ///< index of this process in `processes`, or ~0u when it hosts none
+  uint32_t my_index = 0;      ///< index of this process in `processes`, or ~0u when it hosts none
+  bool one_run_each = false;  ///< every process hosts one run: its members are consecutive ranks
   std::vector<ProcessRun> runs;  ///< in rank order; empty when they are not stored
-  bool one_run_each = false;     ///< every process hosts one run: its members are consecutive ranks
 
   uint32_t count() const { return processes.size(); }
   /// The number of members that the process at `index` hosts.

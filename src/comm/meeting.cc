@@ -133,7 +133,7 @@ Meeting* join_at(Comm* comm, uint32_t sequence, uint8_t operation, const char* c
   SharedComm* shared = comm->shared;
   if (__builtin_expect(!shared->meetings, 0)) {
     if (shared->broken) return refused_meeting(comm, sequence, operation, call);
-    shared->meetings = std::make_unique<OpenMeetings>();
+    shared->meetings.reset(new OpenMeetings);
     sched::add_trimmer(trim_meetings);
   }
   OpenMeetings* meetings = shared->meetings.get();
@@ -253,6 +253,8 @@ Meeting* pop_open(OpenMeetings* meetings) {
 }
 }  // namespace
 
+void DeleteMeetings::operator()(OpenMeetings* meetings) const { delete meetings; }
+
 OpenMeetings::~OpenMeetings() {
   // Meetings that are still open were left by members that did not complete a collective (the job
   // is ending). Nobody waits in them any more.
@@ -279,7 +281,7 @@ Status copy_status(const Status& status) {
 void fail_open_meetings(SharedComm* shared, const Status& status) {
   // Without meetings, every later arrival runs into the branch that makes the first one (join_at),
   // which refuses it.
-  const std::shared_ptr<OpenMeetings> meetings = std::move(shared->meetings);
+  const auto meetings = std::move(shared->meetings);
   if (!meetings) return;
   while (Meeting* m = pop_open(meetings.get())) {
     m->next = nullptr;

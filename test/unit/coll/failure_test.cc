@@ -39,7 +39,7 @@ SharedComm* make_comm() {
   spec.processes = 2;
   spec.creating_call = "test";
   SharedComm* shared = comm::make_shared(spec);
-  shared->meetings = std::make_shared<comm::OpenMeetings>();
+  shared->meetings.reset(new comm::OpenMeetings);
   comm::hierarchy(shared);
   kept.push_back(shared);
   return shared;
