@@ -22,12 +22,6 @@
 namespace fgmpi::coll {
 namespace {
 
-/// The collective at which a board is set up: each kSetUpEvery-th of a communicator's.
-constexpr int32_t kSetUpEvery = 8;
-/// Boards are used where they are asked for (FGMPI_COLL_BARRIER=board and its like), until a rare
-/// wrong error beside members that disagree is understood (mpi.coll.wrong_arguments, 2x3).
-constexpr uint32_t kLeastProcesses = UINT32_MAX;
-
 /// What a communicator keeps while it has no board and will never have one.
 struct NoBoard final : comm::CollectiveExtras {};
 
@@ -165,10 +159,10 @@ class BoardWait final : public transport::SharedWait {
 
 }  // namespace
 
-bool may_use_board(const Team& team, bool named) {
+bool may_use_board(const Team& team) {
   const comm::SharedComm* shared = team.open().shared;
-  if ((team.count() < kLeastProcesses && !named) || !shared || !shared->meetings || shared->inter ||
-      shared->tree || shared->id.is_drawn() || blocking_number(team) < 0)
+  if (!shared || !shared->meetings || shared->inter || shared->tree || shared->id.is_drawn() ||
+      blocking_number(team) < 0)
     return false;
   if (shared->meetings->extras) return true;
   static const bool survives = environment::text(environment::kFt) != nullptr;
@@ -176,10 +170,9 @@ bool may_use_board(const Team& team, bool named) {
          !pt2pt::g_message_decider && reaches_by_shared_memory(team);
 }
 
-Status board_of(const Team& team, bool at_once, std::shared_ptr<Board>* board) {
+Status board_of(const Team& team, std::shared_ptr<Board>* board) {
   std::unique_ptr<comm::CollectiveExtras>& extras = team.open().shared->meetings->extras;
   if (__builtin_expect(!extras, 0)) {
-    if (!at_once && blocking_number(team) % kSetUpEvery != kSetUpEvery - 1) return {};
     std::unique_ptr<comm::CollectiveExtras> made;
     FGMPI_TRY(set_up(team, &made));
     // The communicator may have been broken meanwhile, and its meetings dropped.
