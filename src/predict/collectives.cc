@@ -166,9 +166,7 @@ bool Simulator::take_early(CollectiveRun* run, uint32_t number, const RoundPart&
     member.early.erase(it);
     raise_clock(&member.clock, early.at);
     if (early.envelope) {
-      PredictedTransfer* const t = early.envelope;
-      t->rendezvous = false;
-      push_event(member.clock + link_of(*t).piece(0).latency, Event::kClear, t->to, t);
+      permit(early.envelope, member.clock);
       return false;
     }
     member.clock += receive_overhead(run, part.peer, number, part.bytes);
@@ -236,9 +234,7 @@ void Simulator::part_arrived(PredictedTransfer* t) {
   const bool is_awaited = member.arrived && awaited != member.awaited.end();
   if (t->rendezvous) {
     if (!is_awaited) return member.early.push_back({t->sender, now_, t});
-    t->rendezvous = false;
-    return push_event(std::max(now_, member.clock) + link_of(*t).piece(0).latency, Event::kClear,
-                      t->to, t);
+    return permit(t, std::max(now_, member.clock));
   }
   if (!is_awaited && !t->sends_data) {
     member.early.push_back({t->sender, now_, nullptr});
@@ -249,11 +245,6 @@ void Simulator::part_arrived(PredictedTransfer* t) {
   member.clock += receive_overhead(run, t->sender, number, t->bytes);
   free_transfer(t);
   go_on(run, number);
-}
-
-void Simulator::part_cleared(PredictedTransfer* t) {
-  t->sends_data = true;
-  push_event(now_, Event::kSend, t->from, t);
 }
 
 void Simulator::part_sent(PredictedTransfer* t) {

@@ -15,6 +15,7 @@
 // here switches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -48,10 +49,13 @@ struct LinkClass {
     return pieces[i - 1];
   }
 };
-/// How long a transfer of so many bytes keeps a port busy.
+/// How long the bytes of a transfer take to pass a port.
+inline VirtualTime data_time(const LinkPiece& piece, uint64_t bytes) {
+  return static_cast<VirtualTime>(static_cast<double>(bytes) * piece.per_byte + 0.5);
+}
+/// How long a transfer keeps a port busy.
 inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {
-  const auto data = static_cast<VirtualTime>(static_cast<double>(bytes) * piece.per_byte + 0.5);
-  return data > piece.gap ? data : piece.gap;
+  return std::max(data_time(piece, bytes), piece.gap);
 }
 
 enum class NodePlacement : uint8_t { kBlock, kCyclic };

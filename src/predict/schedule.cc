@@ -102,13 +102,12 @@ struct PowerOfTwo {
 };
 
 /// Round 0 of all algorithms that begin so. Returns true where the round is this one.
-bool first_round(const Work& w, const PowerOfTwo& p, uint32_t number, uint64_t bytes,
-                 bool combines) {
+bool first_round(const Work& w, const PowerOfTwo& p, uint32_t number, uint64_t bytes) {
   if (number > 0) return false;
   if (p.is_out(w.me)) w.send(w.me + 1, bytes);
   if (p.stands_for_two(w.me)) {
     w.receive(w.me - 1, bytes);
-    if (combines) w.out->combined = bytes;
+    w.out->combined = bytes;
   }
   return true;
 }
@@ -125,7 +124,7 @@ uint32_t peer_at(const PowerOfTwo& p, uint32_t me, uint32_t step) {
 bool allreduce_doubling(const Work& w, uint32_t number) {
   const PowerOfTwo p(w.n());
   const uint64_t bytes = w.shape.bytes;
-  if (first_round(w, p, number, bytes, true)) return true;
+  if (first_round(w, p, number, bytes)) return true;
   if (number <= p.steps) {
     if (p.is_out(w.me)) return true;
     w.exchange(peer_at(p, w.me, number - 1), bytes);
@@ -136,21 +135,21 @@ bool allreduce_doubling(const Work& w, uint32_t number) {
   return number == p.steps + 1 && p.rest;
 }
 
-/// Halving of the vector: after `steps` rounds each inner member has its part of the result.
-void halving_step(const Work& w, const PowerOfTwo& p, uint32_t step, uint64_t bytes) {
-  if (p.is_out(w.me)) return;
-  const uint64_t half = bytes >> (step + 1);
-  w.exchange(peer_at(p, w.me, p.steps - 1 - step), half);
+/// The rounds of a reduction by halves: the first, then `steps` after which each inner member has its
+/// part of the result. Returns true where the round is one of them.
+bool halving_round(const Work& w, const PowerOfTwo& p, uint32_t number, uint64_t bytes) {
+  if (first_round(w, p, number, bytes)) return true;
+  if (number > p.steps) return false;
+  if (p.is_out(w.me)) return true;
+  const uint64_t half = bytes >> number;
+  w.exchange(peer_at(p, w.me, p.steps - number), half);
   w.out->combined = half;
+  return true;
 }
 bool allreduce_halving(const Work& w, uint32_t number) {
   const PowerOfTwo p(w.n());
   const uint64_t bytes = w.shape.bytes;
-  if (first_round(w, p, number, bytes, true)) return true;
-  if (number <= p.steps) {
-    halving_step(w, p, number - 1, bytes);
-    return true;
-  }
+  if (halving_round(w, p, number, bytes)) return true;
   if (number <= 2 * p.steps) {
     const uint32_t step = number - p.steps - 1;
     if (!p.is_out(w.me)) w.exchange(peer_at(p, w.me, step), bytes >> (p.steps - step));
@@ -162,11 +161,7 @@ bool allreduce_halving(const Work& w, uint32_t number) {
 bool reduce_halving(const Work& w, uint32_t number) {
   const PowerOfTwo p(w.n());
   const uint64_t bytes = w.shape.bytes;
-  if (first_round(w, p, number, bytes, true)) return true;
-  if (number <= p.steps) {
-    halving_step(w, p, number - 1, bytes);
-    return true;
-  }
+  if (halving_round(w, p, number, bytes)) return true;
   const uint32_t step = number - p.steps - 1;
   const uint32_t target = p.is_out(w.shape.root) ? w.shape.root + 1 : w.shape.root;
   if (step < p.steps) {
@@ -189,11 +184,7 @@ bool reduce_halving(const Work& w, uint32_t number) {
 bool reduce_scatter_halving(const Work& w, uint32_t number) {
   const PowerOfTwo p(w.n());
   const uint64_t whole = w.shape.bytes * w.n();
-  if (first_round(w, p, number, whole, true)) return true;
-  if (number <= p.steps) {
-    halving_step(w, p, number - 1, whole);
-    return true;
-  }
+  if (halving_round(w, p, number, whole)) return true;
   if (number == p.steps + 1 && p.rest) last_round(w, p, w.shape.bytes);
   return number == p.steps + 1 && p.rest;
 }

@@ -168,11 +168,12 @@ uint64_t Simulator::draw_number() {
 
 // ---- Events -------------------------------------------------------------------------------------
 
-void Simulator::push_event(VirtualTime at, Event::What what, uint32_t rank,
-                           PredictedTransfer* transfer) {
+uint64_t Simulator::push_event(VirtualTime at, Event::What what, uint32_t rank,
+                               PredictedTransfer* transfer) {
   const uint64_t order = uint64_t{rank} << 32 | (ranks_[rank].events++ & 0xffffffff);
   events_.push({std::max(at, now_), order, transfer, what, rank});
   ++outcome_events_;
+  return order;
 }
 
 void Simulator::happen(const Event& e) {
@@ -222,26 +223,23 @@ void Simulator::touch(uint32_t index) {
   if (ranks_[index].touchable) wake(index, now_);
 }
 
-void Simulator::await_touch(uint32_t index, VirtualTime latest, const sched::WaitSite* site) {
+void Simulator::park_until(uint32_t index, VirtualTime latest, const sched::WaitSite* site) {
   PredictedRank& rank = ranks_[index];
-  rank.touchable = true;
-  if (latest != kNever) {
-    rank.wake_order = uint64_t{index} << 32 | (rank.events & 0xffffffff);
-    push_event(latest, Event::kWake, index, nullptr);
-  }
   FGMPI_CHECK(!rank.parked);
+  if (latest != kNever) rank.wake_order = push_event(latest, Event::kWake, index, nullptr);
   rank.parked = sched::current();
   sched::park(site);
 }
 
+void Simulator::await_touch(uint32_t index, VirtualTime latest, const sched::WaitSite* site) {
+  ranks_[index].touchable = true;
+  park_until(index, latest, site);
+}
+
 void Simulator::settle(uint32_t index, const sched::WaitSite* site) {
-  PredictedRank& rank = ranks_[index];
-  if (!sched::anything_ready() && (events_.empty() || events_.first().at > rank.clock)) return;
-  rank.wake_order = uint64_t{index} << 32 | (rank.events & 0xffffffff);
-  push_event(rank.clock, Event::kWake, index, nullptr);
-  FGMPI_CHECK(!rank.parked);
-  rank.parked = sched::current();
-  sched::park(site);
+  const VirtualTime clock = ranks_[index].clock;
+  if (!sched::anything_ready() && (events_.empty() || events_.first().at > clock)) return;
+  park_until(index, clock, site);
 }
 
 void Simulator::poll_in_vain(uint32_t index, const sched::WaitSite* site) {
@@ -284,18 +282,18 @@ Simulator::NodePort& Simulator::port_of(uint32_t rank, const LinkClass& link) {
   return &link == &machine_.between ? node_ports_[ranks_[rank].node] : rank_ports_[rank];
 }
 
-VirtualTime Simulator::data_time(const LinkPiece& piece, uint64_t bytes) {
-  return static_cast<VirtualTime>(static_cast<double>(bytes) * piece.per_byte + 0.5);
+VirtualTime Simulator::occupy(VirtualTime* free_from, const LinkPiece& piece, uint64_t bytes) {
+  const VirtualTime start = std::max(now_, *free_from);
+  contention_ += start - now_;
+  *free_from = start + occupancy(piece, bytes);
+  return start;
 }
 
 void Simulator::leave_port(PredictedTransfer* t) {
   const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
-  NodePort& port = port_of(t->from, link);
-  const VirtualTime start = std::max(now_, port.out);
-  contention_ += start - now_;
-  port.out = start + occupancy(piece, bytes);
+  const VirtualTime start = occupy(&port_of(t->from, link).out, piece, bytes);
   if (t->sends_data) push_event(start + data_time(piece, bytes), Event::kSent, t->from, t);
   push_event(start + piece.latency, Event::kReach, t->from, t);
 }
@@ -304,10 +302,7 @@ void Simulator::reach_port(PredictedTransfer* t) {
   const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
-  NodePort& port = port_of(t->to, link);
-  const VirtualTime start = std::max(now_, port.in);
-  contention_ += start - now_;
-  port.in = start + occupancy(piece, bytes);
+  const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
   push_event(start + data_time(piece, bytes), Event::kArrive, t->from, t);
 }
 
@@ -325,12 +320,17 @@ void Simulator::arrive(PredictedTransfer* t) {
   touch(t->to);
 }
 
+/// The receiver of a rendezvous permits the sender to send the data.
+void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
+  t->rendezvous = false;
+  push_event(at + link_of(*t).piece(0).latency, Event::kClear, t->to, t);
+}
+
 /// Permission to send has reached the sender.
 void Simulator::clear(PredictedTransfer* t) {
-  if (t->run) return part_cleared(t);
   const PredictedRank& rank = ranks_[t->from];
-  // Without progress in the background the sender has to be in a call of MPI.
-  const bool waits = !machine_.overlaps && rank.depth && rank.entered > now_;
+  // Without progress in the background the sender of a message has to be in a call of MPI.
+  const bool waits = !t->run && !machine_.overlaps && rank.depth && rank.entered > now_;
   t->sends_data = true;
   push_event(waits ? rank.entered : now_, Event::kSend, t->from, t);
 }
@@ -413,8 +413,7 @@ void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
   if (!t->rendezvous) return complete_receive(t, at);
   if (in_event_)
     raise_clock(&at, request && request->handle ? times_of(request->handle).posted : rank.clock);
-  t->rendezvous = false;
-  push_event(at + link_of(*t).piece(0).latency, Event::kClear, t->to, t);
+  permit(t, at);
 }
 
 void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {

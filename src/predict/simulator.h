@@ -184,8 +184,11 @@ class Simulator final : public pt2pt::MessageDecider,
   void add_computing(PredictedRank* rank);
   void leave_library(PredictedRank* rank);
   uint32_t running_index() const;
-  void push_event(VirtualTime at, Event::What what, uint32_t rank, PredictedTransfer* transfer);
+  /// Returns the event's order.
+  uint64_t push_event(VirtualTime at, Event::What what, uint32_t rank, PredictedTransfer* transfer);
   void happen(const Event& e);
+  /// Parks until another event of the rank's, or until kWake at `latest`. May switch.
+  void park_until(uint32_t rank, VirtualTime latest, const sched::WaitSite* site);
   /// Parks the running rank until all that happens up to its clock has happened. May switch.
   void settle(uint32_t rank, const sched::WaitSite* site);
   /// Parks until something happens to the rank, or at `latest`. May switch.
@@ -201,12 +204,14 @@ class Simulator final : public pt2pt::MessageDecider,
   const LinkClass& link_of(const PredictedTransfer& t) const;
   NodePort& port_of(uint32_t rank, const LinkClass& link);
   uint64_t bytes_under_way(const PredictedTransfer& t) const { return t.rendezvous ? 0 : t.bytes; }
+  /// The transfer waits until a port is free, then keeps it busy. Returns when it begins.
+  VirtualTime occupy(VirtualTime* free_from, const LinkPiece& piece, uint64_t bytes);
   void leave_port(PredictedTransfer* t);
   void reach_port(PredictedTransfer* t);
   void arrive(PredictedTransfer* t);
+  void permit(PredictedTransfer* t, VirtualTime at);
   void clear(PredictedTransfer* t);
   void have_sent(PredictedTransfer* t);
-  static VirtualTime data_time(const LinkPiece& piece, uint64_t bytes);
   void complete_receive(PredictedTransfer* t, VirtualTime at);
   static void collect(PredictedRank* rank, RequestTimes* times);
   bool is_over(const pt2pt::Request* request);
@@ -217,7 +222,6 @@ class Simulator final : public pt2pt::MessageDecider,
   void advance(CollectiveRun* run, uint32_t member);
   bool take_early(CollectiveRun* run, uint32_t member, const RoundPart& part);
   void part_arrived(PredictedTransfer* t);
-  void part_cleared(PredictedTransfer* t);
   void part_sent(PredictedTransfer* t);
   void end_round(CollectiveMember* member);
   void go_on(CollectiveRun* run, uint32_t member);

@@ -58,6 +58,9 @@ void adopted_program_exits(int status, void*) {
 
 namespace {
 
+/// Is the order of events decided in place of the layers (mpiexec -explore, -replay, -predict)?
+bool has_decider() { return explore::is_active() || predict::is_active(); }
+
 /// How long the scheduler polls at most before it calls the hook that sleeps (ns).
 int64_t g_longest_spin = 0;
 
@@ -71,7 +74,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
       return pt2pt::progress() || noticed;
     };
   hooks.all_parked = pt2pt::parked_hook();
-  if (explore::is_active() || predict::is_active()) {
+  if (has_decider()) {
     hooks.spin_ns = 0;  // whoever is parked waits for a decision
     hooks.check_threads_ns = 100'000;
   }
@@ -169,14 +172,9 @@ Status connect() {
   multicast::init_groups();
   multicast::set_opened_handler(use_multicast);
   if (rma::start_checking()) close_shortest_ways();
-  if (explore::is_active()) {
-    explore::register_deciders(me.ranks);
-    close_shortest_ways();
-  }
-  if (predict::is_active()) {
-    predict::register_deciders(me.ranks);
-    close_shortest_ways();
-  }
+  explore::register_deciders(me.ranks);
+  predict::register_deciders(me.ranks);
+  if (has_decider()) close_shortest_ways();
   sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());
