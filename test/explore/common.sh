@@ -1,5 +1,5 @@
-# What the tests of mpiexec -explore share: runs and what they must say. To be sourced with BIN, FOLDER of the programs and
-# the name of one.
+# What the tests of mpiexec -explore and -predict share: runs and what they must say. To be sourced with BIN, FOLDER of the
+# programs and the name of one.
 set -u
 bin=$1
 programs=$2/$3

@@ -1,21 +1,8 @@
 #!/bin/bash
 # The options of predictions: tables, errors, what is left behind.
-#   options.sh BIN PROGRAM MACHINE
-bin=$1 program=$2 machine=$3
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir tmp
-export TMPDIR="$scratch/tmp"
-fail() { echo "FAILED: $*"; cat out; exit 1; }
-# run STATUS ARGUMENT...: mpiexec ends with this status; its output is in out.
-run() {
-  wanted=$1
-  shift
-  "$bin/mpiexec" "$@" > out 2>&1 < /dev/null
-  got=$?
-  [ $got = "$wanted" ] || fail "mpiexec $*: status $got instead of $wanted"
-}
+#   options.sh BIN FOLDER-OF-PROGRAMS PROGRAM MACHINE
+. "$(dirname "$0")/../explore/common.sh"
+program=$programs machine=$4
 # says TEXT: the output has it.
 says() { grep -qF -- "$1" out || fail "no '$1'"; }
 
@@ -48,4 +35,4 @@ run 1 -predict bad.json -n 4 "$program"
 says "bad.json, line 6:"
 run 1 -predict one-node -n 2 false
 says "not all ranks have ended in MPI_Finalize"
-[ -z "$(ls tmp)" ] || fail "a folder is left: $(ls tmp)"
+no_folder_left
