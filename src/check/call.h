@@ -247,8 +247,8 @@ void leave_call(CheckedCall* call);
 void check_concurrent_completions(CheckedCall* call);
 
 // thread_calls.cc ---------------------------------------------------------------------------------
-/// These two follow the threads of a rank: the first is called before MPI makes the call, the second
-/// when MPI has made it.
+/// These two follow the threads of a rank: the first is called before MPI makes the call, the
+/// second when MPI has made it.
 void begin_threaded_call(CheckedCall* call);
 void end_threaded_call(CheckedCall* call);
 /// In a deadlock: reports threads of the rank that wait for a mutex whose owner waits in MPI.

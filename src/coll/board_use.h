@@ -4,8 +4,8 @@
 // A communicator whose processes are all on one host, and reach each other by shared memory, gets a
 // board at the first blocking collective for which a setting names it (FGMPI_COLL_BARRIER=board and
 // its like). All processes then exchange where they run; the first of them makes the memory, the
-// others map it, and all learn whether all could. Where one could not, the communicator never gets a
-// board. Nonblocking collectives, `mpiexec -ft` and `-explore` have no boards.
+// others map it, and all learn whether all could. Where one could not, the communicator never gets
+// a board. Nonblocking collectives, `mpiexec -ft` and `-explore` have no boards.
 //
 // Thread rule: one thread. Functions say whether they switch.
 #pragma once

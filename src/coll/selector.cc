@@ -144,8 +144,9 @@ inline RowOf<rows>* pick_by_multicast(settings::SettingId setting, const Team& t
   return row && count_hosts(team) >= multicast::least_hosts() ? row : nullptr;
 }
 
-/// The row by which a team uses its board, or nullptr: only where the setting names it. Where members
-/// disagree, a board has been seen to give a wrong error (test/mpi/coll/wrong_arguments.cc, 2x3).
+/// The row by which a team uses its board, or nullptr: only where the setting names it. Where
+/// members disagree, a board has been seen to give a wrong error (test/mpi/coll/wrong_arguments.cc,
+/// 2x3).
 template <const auto& rows>
 inline RowOf<rows>* pick_on_board(settings::SettingId setting, const Team& team,
                                   const CollectiveShape& shape) {

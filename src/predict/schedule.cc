@@ -135,8 +135,8 @@ bool allreduce_doubling(const Work& w, uint32_t number) {
   return number == p.steps + 1 && p.rest;
 }
 
-/// The rounds of a reduction by halves: the first, then `steps` after which each inner member has its
-/// part of the result. Returns true where the round is one of them.
+/// The rounds of a reduction by halves: the first, then `steps` after which each inner member has
+/// its part of the result. Returns true where the round is one of them.
 bool halving_round(const Work& w, const PowerOfTwo& p, uint32_t number, uint64_t bytes) {
   if (first_round(w, p, number, bytes)) return true;
   if (number > p.steps) return false;
