@@ -792,9 +792,12 @@ void init_failures() {
   });
 }
 
-void conclude_between(SharedComm* shared, const comm::Meeting* m, const Status& status) {
+void conclude_between(SharedComm* shared, const comm::Meeting* m, Status* status) {
+  const FailedCollective* failed =
+      g_failures.find_failed(context_of(shared, m), number_of_meeting(m));
+  if (failed && status->ok()) *status = comm::copy_status(failed->status);
   g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), runs_over_tree(m),
-                      status);
+                      *status);
 }
 
 }  // namespace fgmpi::coll

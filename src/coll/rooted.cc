@@ -122,7 +122,7 @@ inline void record_first_error(Meeting* m, Status&& status) {
 /// last one, which ends the collective.
 [[gnu::cold, gnu::noinline]] Status give_up(Comm* comm, Meeting* m, const char* call) {
   if (m->full) {
-    conclude(comm->shared, m, m->status);
+    conclude(comm->shared, m, &m->status);
     comm::release(m);
   } else {
     comm::wait(comm, m, call);
@@ -144,7 +144,7 @@ bool is_far_ahead(const Comm* comm) {
   ++g_counters.collectives;
   record_first_error(m, gather_to_root(comm->shared, m, r.root, r.kind == CollectiveKind::kGather,
                                        sorted_records(m)));
-  conclude(comm->shared, m, m->status);
+  conclude(comm->shared, m, &m->status);
   rooted_block(m)->done = true;
 }
 
@@ -182,7 +182,7 @@ Status gather_at_root(Comm* comm, Meeting* m, const Rooted& r, const Segment* ow
   if (__builtin_expect(m->status.ok(), 1)) {
     ++g_counters.collectives;
     record_first_error(m, gather_from_others(comm->shared, m, recv));
-    conclude(comm->shared, m, m->status);
+    conclude(comm->shared, m, &m->status);
   }
   return comm::leave(m);
 }
@@ -246,7 +246,7 @@ Status scatter_and_go_on(Comm* comm, Meeting* m, const Rooted& r, const Segment*
   if (m->status.ok()) record_first_error(m, lay_out(comm->shared, m, send, bytes));
   if (own) record_first_error(m, copy(send.segment(comm->rank), *own));
   if (__builtin_expect(!m->status.ok(), 0)) return give_up(comm, m, r.call);
-  conclude(comm->shared, m, m->status);
+  conclude(comm->shared, m, &m->status);
   rooted_block(m)->laid_out = true;
   comm::wake(m);
   return comm::leave(m);
@@ -266,7 +266,7 @@ Status scatter_to_all(SharedComm* shared, const Meeting* m, const Rooted& r) {
 /// Scatters for all members of the process; run by the last to arrive.
 [[gnu::noinline]] void scatter_for_all(Comm* comm, Meeting* m, const Rooted& r) {
   record_first_error(m, scatter_to_all(comm->shared, m, r));
-  conclude(comm->shared, m, m->status);
+  conclude(comm->shared, m, &m->status);
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ Status reduce_meeting(SharedComm* shared, Meeting* m, const ShortReduce& args) {
   if (__builtin_expect(m->status.ok(), 1))
     m->status =
         among_processes(comm->shared, m, 0, [](const Team& team) { return team_barrier(team); });
-  conclude(comm->shared, m, m->status);
+  conclude(comm->shared, m, &m->status);
   comm::release(m);
   return comm::leave(m);
 }
@@ -198,7 +198,7 @@ Status short_bcast(Comm* comm, char* address, size_t bytes, MPI_Datatype type, c
   }
   if (m->full) {
     if (m->status.ok()) m->status = bcast_meeting(comm->shared, m, bytes, type, gaps, root);
-    conclude(comm->shared, m, m->status);
+    conclude(comm->shared, m, &m->status);
     comm::release(m);
   } else {
     comm::wait(comm, m, call);
@@ -226,7 +226,7 @@ Status short_reduce(Comm* comm, const ShortReduce& r, const char* call) {
   }
   if (m->full) {
     if (m->status.ok()) m->status = reduce_meeting(comm->shared, m, r);
-    conclude(comm->shared, m, m->status);
+    conclude(comm->shared, m, &m->status);
     comm::release(m);
   } else {
     comm::wait(comm, m, call);

@@ -21,7 +21,7 @@ void run(SharedComm* shared, comm::Meeting* meeting) {
     status = error(MPI_ERR_NO_MEM, "no memory is left for it at a process of %u of its ranks",
                    shared->members);
   }
-  conclude(shared, meeting, status);
+  conclude(shared, meeting, &status);
   set_status_of_members(meeting, status);
 }
 

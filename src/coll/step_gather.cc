@@ -136,7 +136,8 @@ Status scatter_to_others(SharedComm* shared, const comm::Meeting* m, int root,
   if (!all.direct)
     FGMPI_TRY(all.for_each_other([](const Segment& from, char* at) { return pack(from, at); }));
   all.blocks.opened = send.opened;
-  return team_scatter(all.team, all.team.me(), all.buffer, all.blocks);
+  FGMPI_TRY(team_scatter(all.team, all.team.me(), all.buffer, all.blocks));
+  return all.team.open().failed() ? all.team.open().failure() : Status();
 }
 
 Status scatter_from_root(SharedComm* shared, const comm::Meeting* m, int root, bool regular,

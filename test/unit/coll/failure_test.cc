@@ -81,10 +81,18 @@ void settle() {
   }
 }
 
-void conclude_number(SharedComm* shared, uint32_t number, const Status& status) {
+/// Ends a collective whose part in this process ended with `status`; returns its result.
+Status result_of_number(SharedComm* shared, uint32_t number, Status status) {
   comm::Meeting meeting;
   meeting.sequence = number;
-  conclude(shared, &meeting, status);
+  conclude(shared, &meeting, &status);
+  return status;
+}
+void conclude_number(SharedComm* shared, uint32_t number, const Status& status) {
+  const Status result = result_of_number(shared, number, comm::copy_status(status));
+  if (!status.ok()) {
+    EXPECT_EQ(result.what(), status.what());
+  }
 }
 
 struct Opened : OpenTeam {
@@ -136,6 +144,25 @@ TEST(Failure, AMessageOfAnotherOpinionEndsAnOpenCollective) {
     }
     // Both processes have learned of the failure and ended the collective: its entry is removed.
     EXPECT_FALSE(Opened(shared, 1).failed());
+  });
+}
+
+// The data that this process waits for has come, too, so its part ends without an error. Process 1
+// may have ended its own: this process is the only one that can still return the error.
+TEST(Failure, AMessageOfAnotherOpinionIsTheResultThoughTheDataCame) {
+  Loop loop;
+  run(&loop, [&] {
+    SharedComm* shared = make_comm();
+    {
+      Opened team(shared, 1);
+      compare_signature(team.ctx, team.tag, signature_of(kOther), 1);
+    }
+    const Status result = result_of_number(shared, 1, {});
+    EXPECT_EQ(result.error_class(), MPI_ERR_TRUNCATE);
+    EXPECT_NE(result.what().find("processes 0 and 1"), std::string::npos);
+    { Opened next(shared, 3); }
+    EXPECT_TRUE(result_of_number(shared, 3, {}).ok());
+    settle();
   });
 }
 
