@@ -22,6 +22,14 @@
 namespace fgmpi::coll {
 namespace {
 
+/// The collective at which a board is set up: each kSetUpEvery-th of a communicator's.
+constexpr int32_t kSetUpEvery = 16;
+/// Two processes are faster by messages: each of them sends at the same time as the other.
+constexpr uint32_t kLeastProcesses = 3;
+/// So are up to this many where they share fewer processors: on a board each waits for the next
+/// turn of another one (docs/measurements.md).
+constexpr uint32_t kMostCrowded = 5;
+
 /// What a communicator keeps while it has no board and will never have one.
 struct NoBoard final : comm::CollectiveExtras {};
 
@@ -86,11 +94,19 @@ struct BoardOffer {
   uint64_t able = 0;
 };
 
-/// Gathers what each process gives, `bytes` each, at all of them.
+/// Gathers what each process gives, `bytes` each, at all of them. This is no collective of the
+/// program, and is not counted as one.
 Status gather_all(const Team& team, void* all, size_t bytes) {
   ProcessBlocks blocks;
   for (uint32_t p = 0; p <= team.count(); ++p) blocks.offset.push_back(p * bytes);
-  return team_allgather(team, static_cast<char*>(all), blocks);
+  return allgather_bruck(team, static_cast<char*>(all), blocks);
+}
+
+/// Do few processes share fewer processors than they are, though no setting names a board?
+bool is_crowded(uint32_t processes) {
+  return processes <= kMostCrowded && processes > sysconf(_SC_NPROCESSORS_ONLN) &&
+         !settings::is_set(settings::kCollBarrier) && !settings::is_set(settings::kCollBcast) &&
+         !settings::is_set(settings::kCollAllreduce);
 }
 
 Status set_up(const Team& team, std::unique_ptr<comm::CollectiveExtras>* out) {
@@ -98,7 +114,7 @@ Status set_up(const Team& team, std::unique_ptr<comm::CollectiveExtras>* out) {
   BoardOffer& mine = offers[team.me()];
   auto memory = std::make_unique<transport::MemoryObject>();
   const size_t bytes = Board::bytes(team.count());
-  mine.able = g_boards < kMostBoards &&
+  mine.able = g_boards < kMostBoards && !is_crowded(team.count()) &&
               (team.me() > 0 || (memory->make(bytes, true, true).ok() && memory->name().fd >= 0));
   mine.place = own_place();
   if (team.me() == 0) mine.object = memory->name();
@@ -159,10 +175,10 @@ class BoardWait final : public transport::SharedWait {
 
 }  // namespace
 
-bool may_use_board(const Team& team) {
+bool may_use_board(const Team& team, bool named) {
   const comm::SharedComm* shared = team.open().shared;
-  if (!shared || !shared->meetings || shared->inter || shared->tree || shared->id.is_drawn() ||
-      blocking_number(team) < 0)
+  if ((team.count() < kLeastProcesses && !named) || !shared || !shared->meetings || shared->inter ||
+      shared->tree || shared->id.is_drawn() || blocking_number(team) < 0)
     return false;
   if (shared->meetings->extras) return true;
   static const bool survives = environment::text(environment::kFt) != nullptr;
@@ -170,9 +186,10 @@ bool may_use_board(const Team& team) {
          !pt2pt::g_message_decider && reaches_by_shared_memory(team);
 }
 
-Status board_of(const Team& team, std::shared_ptr<Board>* board) {
+Status board_of(const Team& team, bool at_once, std::shared_ptr<Board>* board) {
   std::unique_ptr<comm::CollectiveExtras>& extras = team.open().shared->meetings->extras;
   if (__builtin_expect(!extras, 0)) {
+    if (!at_once && blocking_number(team) % kSetUpEvery != kSetUpEvery - 1) return {};
     std::unique_ptr<comm::CollectiveExtras> made;
     FGMPI_TRY(set_up(team, &made));
     // The communicator may have been broken meanwhile, and its meetings dropped.

@@ -1,11 +1,13 @@
 // The use of boards (board.h) by collectives: which teams have one, how it is set up, and how a
 // process waits for it.
 //
-// A communicator whose processes are all on one host, and reach each other by shared memory, gets a
-// board at the first blocking collective for which a setting names it (FGMPI_COLL_BARRIER=board and
-// its like). All processes then exchange where they run; the first of them makes the memory, the
-// others map it, and all learn whether all could. Where one could not, the communicator never gets
-// a board. Nonblocking collectives, `mpiexec -ft` and `-explore` have no boards.
+// A communicator of three or more processes gets a board when these are all on one host and reach
+// each other by shared memory: at the first sum of rounded numbers that a board serves, and at every
+// sixteenth blocking collective, until the set-up has been agreed on. All processes then exchange
+// where they run; the first of them makes the memory, the others map it, and all learn whether all
+// could. Where one could not, and where a few processes share fewer processors, the communicator
+// never gets a board, unless a setting names it (FGMPI_COLL_BARRIER=board and its like), which also
+// sets it up at once. Nonblocking collectives, `mpiexec -ft` and `-explore` have no boards.
 //
 // Thread rule: one thread. Functions say whether they switch.
 #pragma once
@@ -20,14 +22,14 @@ namespace fgmpi::coll {
 /// The most boards of a process: each is a mapping.
 inline constexpr uint32_t kMostBoards = 256;
 
-/// May the team's collectives use a board? The answer is the same at all processes; no message is
-/// sent.
-bool may_use_board(const Team& team);
+/// May the team's collectives use a board? `named`: a setting names it, so the number of processes
+/// does not count. The answer is the same at all of them; no message is sent.
+bool may_use_board(const Team& team, bool named);
 
-/// Sets *board to the team's board, which the first collective sets up, or to nullptr where it has
-/// none. May switch. REQUIRES: may_use_board(), and the team's next collective can be done by a
-/// board at every process.
-Status board_of(const Team& team, std::shared_ptr<Board>* board);
+/// Sets *board to the team's board, or to nullptr where it has none. `at_once`: it is set up by the
+/// first collective. May switch. REQUIRES: may_use_board(), and the team's next collective can
+/// be done by a board at every process.
+Status board_of(const Team& team, bool at_once, std::shared_ptr<Board>* board);
 
 /// Ends the use of a communicator's board, if it has one, because a collective has failed. Never
 /// switches.

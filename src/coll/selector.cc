@@ -73,6 +73,13 @@ CollectiveShape shape_of(const Team& team, const Reduction& r) {
   return {team.count(), r.bytes(), r.commutative, splits(r)};
 }
 
+/// False for sums and products of rounded numbers.
+bool is_exact(const Reduction& r) {
+  if (r.op != MPI_SUM && r.op != MPI_PROD) return true;
+  const datatype::BasicType* basic = datatype::basic_type(datatype::values_of(*r.type));
+  return basic && basic->kind == datatype::BasicKind::kInteger;
+}
+
 /// The shape of a gather or scatter.
 CollectiveShape shape_of(const Team& team, const ProcessBlocks& blocks) {
   return {team.count(), blocks.regular ? blocks.total() : 0, true, true, blocks.regular};
@@ -144,15 +151,15 @@ inline RowOf<rows>* pick_by_multicast(settings::SettingId setting, const Team& t
   return row && count_hosts(team) >= multicast::least_hosts() ? row : nullptr;
 }
 
-/// The row by which a team uses its board, or nullptr: only where the setting names it. Where
-/// members disagree, a board has been seen to give a wrong error (test/mpi/coll/wrong_arguments.cc,
-/// 2x3).
+/// The row by which a team uses its board, or nullptr.
 template <const auto& rows>
 inline RowOf<rows>* pick_on_board(settings::SettingId setting, const Team& team,
                                   const CollectiveShape& shape) {
-  if (__builtin_expect(!settings::is_set(setting), 1)) return nullptr;
-  RowOf<rows>* row = named_row(rows, AlgorithmWay::kBoard, setting, shape);
-  return row && shape.bytes <= row->max_bytes && may_use_board(team) ? row : nullptr;
+  RowOf<rows>* row = __builtin_expect(settings::is_set(setting), 0)
+                         ? named_row(rows, AlgorithmWay::kBoard, setting, shape)
+                         : default_row<rows, AlgorithmWay::kBoard>(shape);
+  const bool fits = row && shape.bytes <= row->max_bytes;
+  return fits && may_use_board(team, settings::is_set(setting)) ? row : nullptr;
 }
 
 /// Runs a collective on the team's board, where it has one; else *done is false.
@@ -162,7 +169,8 @@ Status run_on_board(settings::SettingId setting, const Team& team, const Collect
   RowOf<rows>* row = pick_on_board<rows>(setting, team, shape);
   if (!row) return {};
   std::shared_ptr<Board> board;
-  FGMPI_TRY(board_of(team, &board));
+  // A sum of rounded numbers has the same result each time, so each goes by the board.
+  FGMPI_TRY(board_of(team, settings::is_set(setting) || !shape.exact, &board));
   if (!board) return {};
   BoardRun run(team, std::move(board));
   Status status = row->function.run_on_board(team, run, args...);
@@ -251,7 +259,9 @@ Status team_reduce(const Team& team, uint32_t root, const Reduction& r, char* da
 }
 
 Status team_allreduce(const Team& team, const Reduction& r, char* data) {
-  return run<kRows_allreduce>(settings::kCollAllreduce, team, shape_of(team, r), r, data);
+  CollectiveShape shape = shape_of(team, r);
+  shape.exact = is_exact(r);
+  return run<kRows_allreduce>(settings::kCollAllreduce, team, shape, r, data);
 }
 
 Status team_reduce_scatter(const Team& team, const Reduction& r, char* data,

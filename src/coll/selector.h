@@ -22,6 +22,7 @@ struct CollectiveShape {
   bool commutative = true;  ///< reductions
   bool dense = true;        ///< reductions
   bool regular = true;      ///< every process knows every block's size
+  bool exact = true;        ///< the order in which operands are combined changes no result
   bool counted = false;     ///< the run is that of a later piece, and is not counted
 };
 
