@@ -93,6 +93,14 @@ def strands(case):
                 if way == "sections":
                     body = body.replace("@2", second.replace(HERE, ""), 1)
                 both("buffers", f"{call} and {other}, ordered by {way}", body.replace("@2", second))
+    # Rank 0's first thread waits for the lock in the library meanwhile, so that other ranks of its process run from within that wait.
+    told = "MPI_Send(a, 1, MPI_INT, 0, 6, w); MPI_Recv(b, 1, MPI_INT, 0, 5, w, IGNORE); " + CALLS["Recv"]
+    way = WAYS["a flag of a mutex"].replace("@1", told).replace("@2", OTHERS["a load"])
+    both("buffers", "Recv and a load, ordered by a flag of a mutex while another rank waits for a lock",
+         "  if (rank == 0) TWO {\n  SECOND {\n  omp_set_lock(&one);\n  sem_post(&semaphore);\n  usleep(50000);\n"
+         "  for (int i = 1; i < size; ++i) MPI_Send(a, 1, MPI_INT, i, 5, w);\n  usleep(100000);\n  omp_unset_lock(&one);\n  }\n"
+         "  FIRST {\n  for (int i = 1; i < size; ++i) MPI_Recv(b, 1, MPI_INT, i, 6, w, IGNORE);\n"
+         f"  sem_wait(&semaphore);\n  omp_set_lock(&one);\n  omp_unset_lock(&one);\n  }}\n  }} else {{\n{way}\n  }}")
     calls(both)
 
 

@@ -13,6 +13,7 @@
 #include <bit>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/relax_cpu.h"
@@ -308,13 +309,8 @@ std::mutex g_waiting_lock;
 std::vector<std::pair<const void*, AccessView*>>& g_waiting =
     *new std::vector<std::pair<const void*, AccessView*>>;
 
-/// The thread is in the code below. Memory that this code allocates may come from a malloc of the
-/// program, compiled with -check too, whose accesses must not be checked.
+/// Is the calling thread in the checker's code (Looking)?
 thread_local bool t_looking = false;
-struct Looking {
-  Looking() { t_looking = true; }
-  ~Looking() { t_looking = false; }
-};
 
 bool is_main_thread(const Rank* rank) { return pthread_equal(pthread_self(), rank->thread); }
 
@@ -518,6 +514,9 @@ Rank* rank_of_view(AccessView* view) {
 }
 
 }  // namespace
+
+Looking::Looking(bool in_checker) : before_(std::exchange(t_looking, in_checker)) {}
+Looking::~Looking() { t_looking = before_; }
 
 void report_strand_conflicts(Rank* rank, const CallRecord& call,
                              const std::vector<StrandConflict>& conflicts) {

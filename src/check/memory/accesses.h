@@ -37,6 +37,21 @@ class AccessSpinLock {
   std::atomic<bool> held_ = false;
 };
 
+/// While it lives the calling thread is in the checker's code. Memory that this code allocates may
+/// come from a malloc of the program, compiled with -check too, whose accesses must not be checked.
+/// With `in_checker` false the program runs again: where the code waits, other ranks run in the
+/// same thread, and what they do must be seen.
+class Looking {
+ public:
+  explicit Looking(bool in_checker = true);
+  ~Looking();
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
+
+ private:
+  const bool before_;
+};
+
 /// The word for an access in reports: the function of the C library that made it, or "a
 /// store" or "a load".
 inline const char* words_of(const char* function, bool writes) {

@@ -175,6 +175,7 @@ void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
     return;
   std::pair<ThreadOrder*, const void*> wanted(this, lock);
   const auto begins = [](void* waiter, void* of) {
+    const Looking looking;
     auto& [order, mutex] = *static_cast<std::pair<ThreadOrder*, const void*>*>(of);
     std::lock_guard guard(order->lock_);
     const Strand* me = order->here();
@@ -183,6 +184,7 @@ void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
     state.waiters.push_back(waiter);
     return 1;
   };
+  const Looking program(false);
   while (MPIX_Tool_wait("a wait for a mutex", begins, &wanted)) {
   }
 }
