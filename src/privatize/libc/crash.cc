@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -267,18 +268,21 @@ constexpr void (*kSteps[])() = {write_output_in_crash,    report_cause_once, rep
 constexpr int kStackStep = 3;
 volatile sig_atomic_t g_step = -1;  ///< index of the current step; -1: no crash is reported
 
+// What follows calls the kernel: the interposed functions look up those of the C library at their
+// first call, in data of the dynamic linker that may be overwritten.
 void unblock(int signal_number) {
-  sigset_t unblocked;
-  sigemptyset(&unblocked);
-  sigaddset(&unblocked, signal_number);
-  sigprocmask(SIG_UNBLOCK, &unblocked, nullptr);
+  const uint64_t unblocked = uint64_t{1} << (signal_number - 1);
+  raw_call(SYS_rt_sigprocmask, SIG_UNBLOCK, reinterpret_cast<long>(&unblocked), 0,
+           sizeof unblocked);
 }
 
 /// Makes the process die of the signal that is reported.
 void die_of_signal(int signal_number) {
-  signal(signal_number, SIG_DFL);
+  const uint64_t default_action[4] = {};  // the kernel's struct sigaction: SIG_DFL
+  raw_call(SYS_rt_sigaction, signal_number, reinterpret_cast<long>(default_action), 0,
+           sizeof(uint64_t));
   unblock(signal_number);
-  raise(signal_number);
+  raw_call(SYS_tgkill, raw_call(SYS_getpid), raw_call(SYS_gettid), signal_number);
 }
 
 void on_alarm(int);
