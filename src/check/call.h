@@ -346,6 +346,9 @@ void end_region(Rank* rank, int request, RequestOperation* operation, Region* re
 /// For programs that were compiled with -check: do the call's buffers fit the types and the memory
 /// that the program has for them?
 void check_program_objects(CheckedCall* call);
+/// Does a buffer on the stack of the rank's first thread reach beyond it? Other memory may follow
+/// the stack, so that such a call need not crash.
+void check_stack_end(CheckedCall* call);
 /// Has a function returned whose variables a pending operation uses? `place`: as the call's;
 /// `frame`: the address of a frame of this library that the call is in.
 void check_frames(CheckedCall* call, const void* place, const char* frame);

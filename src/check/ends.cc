@@ -103,6 +103,8 @@ void rank_crashed(int signal_number, const void* address) {
   const Rank* rank = current_rank();
   const bool in_call = rank && rank->in_call && rank->current;
   const BufferOwner owner = address ? owner_of(address) : BufferOwner();
+  // The call began with a finding about its buffer (check_stack_end()).
+  if (owner.call && owner.call == owner.rank->current && owner.rank->arguments_told) return;
   const char* words = sigdescr_np(signal_number);
   std::vector<findings::Participant> calls;
   if (owner.call) calls.push_back(participant(owner.rank, *owner.call, "is given the buffer"));

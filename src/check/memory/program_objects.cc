@@ -277,6 +277,20 @@ void check_buffer(CheckedCall* call, const ProgramBuffer& b, const ProgramObject
 
 }  // namespace
 
+void check_stack_end(CheckedCall* call) {
+  const Rank& rank = *call->rank();
+  if (rank.owned) return;  // check_program_objects() compares all of the program's memory
+  for (unsigned set = call->info().sets.buffers; set; set &= set - 1) {
+    const int i = __builtin_ctz(set);
+    const auto base = reinterpret_cast<const char*>(call->record().words[i]);
+    if (base < rank.stack_low || base >= rank.stack_high) continue;
+    if (reach_of(call, i).high <= rank.stack_high) continue;
+    report(FindingKind::kArguments, "a buffer reaches into memory that is not there",
+           "count elements of the datatype are in memory of the program",
+           {participant(&rank, call->record(), "is given the buffer")});
+  }
+}
+
 void check_program_objects(CheckedCall* call) {
   const ProgramCall told = t_program_call;
   t_program_call.facts = nullptr;
