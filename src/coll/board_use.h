@@ -2,12 +2,13 @@
 // process waits for it.
 //
 // A communicator of three or more processes gets a board when these are all on one host and reach
-// each other by shared memory: at the first sum of rounded numbers that a board serves, and at every
-// sixteenth blocking collective, until the set-up has been agreed on. All processes then exchange
-// where they run; the first of them makes the memory, the others map it, and all learn whether all
-// could. Where one could not, and where a few processes share fewer processors, the communicator
-// never gets a board, unless a setting names it (FGMPI_COLL_BARRIER=board and its like), which also
-// sets it up at once. Nonblocking collectives, `mpiexec -ft` and `-explore` have no boards.
+// each other by shared memory: at the first sum of rounded numbers that a board serves, and at
+// every sixteenth blocking collective, until the set-up has been agreed on. All processes then
+// exchange where they run; the first of them makes the memory, the others map it, and all learn
+// whether all could. Where one could not, and where a few processes share fewer processors, the
+// communicator never gets a board, unless a setting names it (FGMPI_COLL_BARRIER=board and its
+// like), which also sets it up at once. Nonblocking collectives, `mpiexec -ft` and `-explore` have
+// no boards.
 //
 // Thread rule: one thread. Functions say whether they switch.
 #pragma once

@@ -122,8 +122,7 @@ class Failures {
   void close(OpenTeam* team);
   const FailedCollective* find_failed(uint64_t ctx, int32_t number) const;
   void agree_on_rounds(SharedComm* shared, const comm::Meeting* m);
-  void conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only,
-                const Status& status);
+  void conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only, Status* status);
   void on_unmatched(const Unmatched& message);
   void on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
@@ -616,14 +615,14 @@ void Failures::remove_if_complete(const FailedCollective* failed) {
 }
 
 void Failures::conclude(SharedComm* shared, uint64_t ctx, int32_t number, bool tree_only,
-                        const Status& status) {
+                        Status* status) {
   const FailedCollective* known = find_failed(ctx, number);
-  if (status.ok() && !known) return;
-  if (shared->broken) return;
+  if ((status->ok() && !known) || shared->broken) return;
+  if (status->ok()) *status = comm::copy_status(known->status);
   if (!shared->tree) comm::hierarchy(shared);  // computes the processes, for notify_others()
   if (shared->inter) comm::remote_hierarchy(shared);
   FailedCollective* failed =
-      fail(shared, ctx, number, status, shared->tree && (tree_only || !shared->hierarchy));
+      fail(shared, ctx, number, *status, shared->tree && (tree_only || !shared->hierarchy));
   ++failed->sides_concluded;
   remove_if_complete(failed);
 }
@@ -767,7 +766,8 @@ int64_t compare_signatures_when_idle() { return g_failures.compare_when_idle(); 
 static void conclude_mismatch(SharedComm* shared, const comm::Meeting* m) {
   if (shared->processes == 1 && !shared->inter) return;
   agree_on_rounds(shared, m);  // the other processes wait there for this one
-  g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), false, m->status);
+  Status status = comm::copy_status(m->status);
+  g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), false, &status);
 }
 
 void init_failures() {
@@ -793,11 +793,8 @@ void init_failures() {
 }
 
 void conclude_between(SharedComm* shared, const comm::Meeting* m, Status* status) {
-  const FailedCollective* failed =
-      g_failures.find_failed(context_of(shared, m), number_of_meeting(m));
-  if (failed && status->ok()) *status = comm::copy_status(failed->status);
   g_failures.conclude(shared, context_of(shared, m), number_of_meeting(m), runs_over_tree(m),
-                      *status);
+                      status);
 }
 
 }  // namespace fgmpi::coll

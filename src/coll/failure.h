@@ -65,8 +65,9 @@ class OpenTeam {
 };
 
 /// Ends a collective in this process with its result, *status. Called once, by the member that acts
-/// for all. The other processes are notified of an error. Where the data has come but the collective
-/// has failed meanwhile, *status becomes that error: perhaps no other process is left in it.
+/// for all. The other processes are notified of an error. Where the data has come but the
+/// collective has failed meanwhile, *status becomes that error: perhaps no other process is left in
+/// it.
 void conclude_between(comm::SharedComm* shared, const comm::Meeting* meeting, Status* status);
 inline void conclude(comm::SharedComm* shared, const comm::Meeting* meeting, Status* status) {
   if (shared->processes > 1 || shared->inter) conclude_between(shared, meeting, status);
