@@ -167,6 +167,7 @@ void OwnedMemory::add_one(RequestOperation* operation, const Region& r) {
               entry);
   all.classes |= 1u << c;
   ++all.count;
+  changes_.fetch_add(1, std::memory_order_relaxed);
   all.low = std::min(all.low, entry.low);
   all.high = std::max(all.high, entry.high);
   mark(r, 1);
@@ -233,7 +234,25 @@ void OwnedMemory::expose(const std::vector<Exposed>& windows) {
   for (const Exposed& e : windows)
     if (e.epoch || e.under_way || e.ordered) exposed_.push_back(e);
   for (const Exposed& e : exposed_) mark(e.low, e.high, 1);
+  changes_.fetch_add(1, std::memory_order_relaxed);
   show();
+}
+
+bool OwnedMemory::cut_clear(uintptr_t at, uintptr_t* low, uintptr_t* high) {
+  constexpr size_t kMostSearched = 64;
+  std::lock_guard guard(lock);
+  if (entries_[0].count + entries_[1].count + exposed_.size() > kMostSearched) return false;
+  const auto cut = [&](uintptr_t from, uintptr_t to) {
+    if (to <= at)
+      *low = std::max(*low, to);
+    else
+      *high = std::min(*high, std::max(from, at));
+  };
+  for (const OwnedRegions& all : entries_)
+    for (const auto& list : all.of_class)
+      for (const OwnedRegion& region : list) cut(region.low, region.high);
+  for (const Exposed& e : exposed_) cut(e.low, e.high);
+  return true;
 }
 
 bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
@@ -492,6 +511,22 @@ std::optional<ReportedAccess> finding_of(Rank* rank, const ProgramAccess& a) {
   return ReportedAccess{rank, a, owner.region->writes, owner.operation->call, false};
 }
 
+/// The finding for an access that conflicts with a call of another strand, the first time.
+std::optional<ReportedAccess> finding_of_use(Rank* rank, const ProgramAccess& a,
+                                             const StrandUse& use) {
+  OwnedMemory& owned = *rank->owned;
+  std::lock_guard guard(owned.lock);
+  const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), use.call.site);
+  if (!owned.reported.insert(mix(key, a.writes)).second) return {};
+  return ReportedAccess{rank, a, use.writes, use.call, !use.open};
+}
+
+void keep_for_later(const ReportedAccess& seen) {
+  std::lock_guard guard(g_seen_lock);
+  g_seen.push_back(seen);
+  g_any_seen.store(true, std::memory_order_release);
+}
+
 /// Records an access of a rank with several threads, and returns the finding for it if a call of
 /// another strand uses the memory, or has, and nothing orders them.
 std::optional<ReportedAccess> meet_strands(Rank* rank, const ProgramAccess& a) {
@@ -499,12 +534,13 @@ std::optional<ReportedAccess> meet_strands(Rank* rank, const ProgramAccess& a) {
   if (!rank->order->is_active() || !is_in_program(rank) || getpid() != g_process.pid) return {};
   const StrandUse use =
       rank->order->record_access(a, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
-  if (!use.of) return {};
-  OwnedMemory& owned = *rank->owned;
-  std::lock_guard guard(owned.lock);
-  const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), use.call.site);
-  if (!owned.reported.insert(mix(key, a.writes)).second) return {};
-  return ReportedAccess{rank, a, use.writes, use.call, !use.open};
+  return use.of ? finding_of_use(rank, a, use) : std::nullopt;
+}
+
+/// Records an access where no call can conflict, which takes no lock. False: nothing was done.
+bool joins_run(Rank* rank, const ProgramAccess& a) {
+  return rank->order && rank->order->is_active() && is_in_program(rank) &&
+         rank->order->join_run(a, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
 }
 
 /// The rank's view, registered if it is not yet. REQUIRES: as adopt().
@@ -534,6 +570,11 @@ void report_strand_conflicts(Rank* rank, const CallRecord& call,
     if (!rank->owned->reported.insert(mix(key, c.writes)).second) continue;
     report_access({rank, {0, 0, c.writes, !c.writes, nullptr, c.place}, call_writes, call, true});
   }
+}
+
+void record_late_conflict(Rank* rank, const ProgramAccess& a, const StrandUse& use) {
+  Looking looking;
+  if (const auto seen = finding_of_use(rank, a, use)) keep_for_later(*seen);
 }
 
 thread_local int g_calls_of_thread = 0;
@@ -593,6 +634,7 @@ EXPORT void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
     meet_under_way(rank, *access);
     record_exposed_access(rank, *access);
   }
+  if (joins_run(rank, *access)) return;
   auto seen = finding_of(rank, *access);
   if (rank->order)
     if (auto met = meet_strands(rank, *access); met && !seen) seen = met;
@@ -600,9 +642,7 @@ EXPORT void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
   find_callers(&*seen);
   // Another thread must not touch state that a call of the rank uses at the same time.
   if (is_main_thread(rank) && !g_process.threads) return report_access(*seen);
-  std::lock_guard guard(g_seen_lock);
-  g_seen.push_back(*seen);
-  g_any_seen.store(true, std::memory_order_release);
+  keep_for_later(*seen);
 }
 
 /// The function behind access::Touches.

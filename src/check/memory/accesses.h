@@ -59,6 +59,7 @@ inline const char* words_of(const char* function, bool writes) {
 }
 
 struct StrandConflict;
+struct StrandUse;
 
 class OwnedMemory {
  public:
@@ -111,6 +112,12 @@ class OwnedMemory {
   /// caller holds `lock`.
   Owner find(const access::ProgramAccess& access) const;
 
+  /// Grows whenever something is owned or exposed that was not before.
+  uint64_t changes() const { return changes_.load(std::memory_order_relaxed); }
+  /// Narrows [*low, *high), which has `at`, to memory around it that nothing owns and no window
+  /// exposes. False: too much is owned to search it all.
+  bool cut_clear(uintptr_t at, uintptr_t* low, uintptr_t* high);
+
   AccessSpinLock lock;
   /// Accesses that have been reported, by site and operation, so that a loop is reported once.
   /// Guarded by `lock`.
@@ -141,6 +148,7 @@ class OwnedMemory {
   void mark(uintptr_t low, uintptr_t high, int step);
 
   bool follows_all_ = false;
+  std::atomic<uint64_t> changes_ = 1;
   std::vector<Exposed> exposed_;
   std::vector<Touched> touched_;
   static constexpr size_t kMostPolled = 64;
@@ -167,6 +175,9 @@ extern thread_local int g_calls_of_thread;
 /// other strands (threads/strands.h) that nothing orders with it.
 void report_strand_conflicts(Rank* rank, const CallRecord& call,
                              const std::vector<StrandConflict>& conflicts);
+
+/// An access of the calling thread conflicts with a call that was not known when it was made.
+void record_late_conflict(Rank* rank, const access::ProgramAccess& access, const StrandUse& use);
 
 /// The rank's program is compiled with -check, as a call of its entry points shows.
 void follow_program(Rank* rank);

@@ -100,6 +100,13 @@ bool is_own(const Strand& me, const StrandEvent& event) {
 
 bool has_known_bytes(const Region& r) { return r.exact || !r.blocks.empty(); }
 
+/// The run that the strand's accesses from the place are in.
+AccessRun& run_of(Strand* me, const void* place) {
+  const auto at = reinterpret_cast<uintptr_t>(place);
+  return me->runs[(at ^ at >> 4) % Strand::kRuns];
+}
+
+constexpr uintptr_t kMostRun = 16384;
 constexpr size_t kMostUses = 256;
 constexpr size_t kMostConflicts = 4;
 
@@ -180,31 +187,127 @@ StrandUse ThreadOrder::record_access(const access::ProgramAccess& a, uintptr_t f
   std::lock_guard guard(lock_);
   Strand* me = active_ ? here() : nullptr;
   if (!me || me->now >= kMostCount || is_private(*me, a.address, frame)) return {};
-  const uint32_t place = number_of_place(me, a.place);
   const uintptr_t low = a.address, high = a.address + a.bytes;
-  constexpr uintptr_t kMostBytes = uintptr_t{1} << 26;
-  if (a.bytes <= kMostBytes)
-    for (uintptr_t word = low / kWord * kWord; word < high; word += kWord) {
-      const unsigned bytes = bytes_in(word, low, high);
-      if (a.reads) record_word(me, word, bytes, false, place);
-      if (a.writes) record_word(me, word, bytes, true, place);
-    }
-  if (low >= uses_high_ || high <= uses_low_) return {};
-  for (const StrandUse& use : uses_)
-    if ((a.writes || use.writes) && meets(use, low, high) && !is_own(*me, use.event) &&
-        (use.open || is_unordered(*me, use.event, me->lock_set)))
-      return use;
+  const StrandUse* use = find_conflict(*me, low, high, a.writes);
+  add_to_run(me, a);
+  if (use) return *use;
+  find_clear(me, low, high);
   return {};
+}
+
+bool ThreadOrder::join_run(const access::ProgramAccess& a, uintptr_t frame) {
+  Strand* me = running();
+  const uintptr_t high = a.address + a.bytes;
+  if (!me || a.address < me->clear.low || high > me->clear.high ||
+      me->clear.uses != uses_changes_.load(std::memory_order_relaxed) ||
+      me->clear.owned != rank_->owned->changes())
+    return false;
+  if (is_private(*me, a.address, frame)) return true;
+  AccessRun& run = run_of(me, a.place);
+  if (run.place != a.place || run.writes != a.writes || run.reads != a.reads) return false;
+  if (a.address >= run.low && high <= run.high) return true;
+  if (a.address != run.high || high - run.low > kMostRun) return false;
+  run.high = high;
+  return true;
+}
+
+void ThreadOrder::add_to_run(Strand* me, const access::ProgramAccess& a) {
+  constexpr uintptr_t kMostBytes = uintptr_t{1} << 26;
+  const uintptr_t high = a.address + a.bytes;
+  if (a.bytes > kMostBytes) return;
+  AccessRun& run = run_of(me, a.place);
+  if (run.place == a.place && run.writes == a.writes && run.reads == a.reads &&
+      a.address >= run.low && a.address <= run.high && high - run.low <= kMostRun) {
+    run.high = std::max(run.high, high);
+    return;
+  }
+  end_run(me, &run);
+  run = {a.place, a.address, high, a.function, a.writes, a.reads, forgotten_};
+  me->any_run = true;
+}
+
+void ThreadOrder::end_run(Strand* me, AccessRun* run) {
+  if (!run->place) return;
+  const AccessRun ended = std::exchange(*run, {});
+  if (me->now >= kMostCount || forgotten_ - ended.since > kMostForgotten) return;
+  // The parts of the run whose memory has had no new owner.
+  std::vector<ForgottenMemory> parts = {{ended.low, ended.high}};
+  for (uint64_t i = ended.since; i < forgotten_; ++i) {
+    const ForgottenMemory& gone = last_forgotten_[i % kMostForgotten];
+    for (size_t k = 0, n = parts.size(); k < n; ++k) {
+      ForgottenMemory& part = parts[k];
+      if (gone.high <= part.low || part.high <= gone.low) continue;
+      if (gone.high < part.high) parts.push_back({gone.high, part.high});
+      parts[k].high = std::max(parts[k].low, gone.low);
+    }
+  }
+  for (const ForgottenMemory& part : parts)
+    if (part.low < part.high) record_range(me, ended, part.low, part.high);
+}
+
+void ThreadOrder::record_range(Strand* me, const AccessRun& run, uintptr_t low, uintptr_t high) {
+  const uint32_t place = number_of_place(me, run.place);
+  for (uintptr_t word = low / kWord * kWord; word < high; word += kWord) {
+    const unsigned bytes = bytes_in(word, low, high);
+    if (run.reads) record_word(me, word, bytes, false, place);
+    if (run.writes) record_word(me, word, bytes, true, place);
+  }
+  // A call that has begun since the access was compared.
+  if (const StrandUse* use = find_conflict(*me, low, high, run.writes))
+    record_late_conflict(rank_, {low, high - low, run.writes, run.reads, run.function, run.place},
+                         *use);
+}
+
+void ThreadOrder::settle(Strand* me) {
+  if (!me || !me->any_run) return;
+  me->any_run = false;
+  for (AccessRun& run : me->runs) end_run(me, &run);
+}
+
+void ThreadOrder::settle() { settle(running()); }
+
+bool ThreadOrder::conflicts_with(const Strand& me, const StrandUse& use, bool writes) const {
+  return (writes || use.writes) && !is_own(me, use.event) &&
+         (use.open || is_unordered(me, use.event, me.lock_set));
+}
+
+const StrandUse* ThreadOrder::find_conflict(const Strand& me, uintptr_t low, uintptr_t high,
+                                            bool writes) const {
+  if (low >= uses_high_ || high <= uses_low_) return nullptr;
+  for (const StrandUse& use : uses_)
+    if (meets(use, low, high) && conflicts_with(me, use, writes)) return &use;
+  return nullptr;
+}
+
+void ThreadOrder::find_clear(Strand* me, uintptr_t low, uintptr_t high) {
+  // The search costs as much as some accesses.
+  constexpr uint32_t kFewCompared = 8;
+  if (++me->compared < kFewCompared) return;
+  me->compared = 0;
+  ClearMemory clear = {0, ~uintptr_t{0}, uses_changes_.load(std::memory_order_relaxed),
+                       rank_->owned->changes()};
+  const auto cut = [&](uintptr_t from, uintptr_t to) {
+    if (to <= low)
+      clear.low = std::max(clear.low, to);
+    else
+      clear.high = std::min(clear.high, std::max(from, low));
+  };
+  for (const StrandUse& use : uses_)
+    if (conflicts_with(*me, use, true)) cut(use.low, use.high);
+  if (!rank_->owned->cut_clear(low, &clear.low, &clear.high) || clear.high < high) return;
+  me->clear = clear;
 }
 
 void ThreadOrder::forget_memory(uintptr_t low, uintptr_t high) {
   if (!active_) return;
   std::lock_guard guard(lock_);
+  settle();
   forget_locked(low, high);
 }
 
 void ThreadOrder::forget_locked(uintptr_t low, uintptr_t high) {
   history_.forget(low, high);
+  last_forgotten_[forgotten_++ % kMostForgotten] = {low, high};
   std::erase_if(
       uses_, [&](const StrandUse& use) { return !use.open && use.low < high && low < use.high; });
 }
@@ -241,6 +344,7 @@ std::vector<StrandConflict> ThreadOrder::begin_use(const void* of, const Regions
                                                    uintptr_t frame) {
   std::lock_guard guard(lock_);
   std::vector<StrandConflict> found;
+  settle();
   Strand* me = active_ ? here() : nullptr;
   if (!me) return found;
   begun_[of] = me->event();
@@ -274,12 +378,14 @@ void ThreadOrder::add_use(const void* of, const Region& r, const CallRecord& cal
   uses_low_ = std::min(uses_low_, use.low);
   uses_high_ = std::max(uses_high_, use.high);
   uses_.push_back(std::move(use));
+  uses_changes_.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::vector<StrandConflict> ThreadOrder::end_use(const void* of, const Regions& regions,
                                                  const CallRecord& call, uintptr_t frame) {
   std::lock_guard guard(lock_);
   std::vector<StrandConflict> found;
+  settle();
   std::erase_if(uses_, [&](const StrandUse& use) { return use.of == of && use.open; });
   const auto begun = begun_.find(of);
   Strand* me = active_ ? here() : nullptr;

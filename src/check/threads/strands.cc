@@ -153,6 +153,7 @@ LockSet ThreadOrder::held_since(const Strand& me, const StrandEvent& event) {
 
 LockSet ThreadOrder::held_since(const StrandEvent& event) {
   std::lock_guard guard(lock_);
+  settle();
   const Strand* me = here();
   return me ? held_since(*me, event) : LockSet{0};
 }
@@ -217,6 +218,7 @@ void ThreadOrder::got_mutex(Strand* me, const void* lock) {
   mutex.got = me->event();
   me->locks.push_back({lock, me->now});
   me->lock_set = held_since(*me, me->event());
+  me->clear = {};
 }
 
 std::vector<void*> ThreadOrder::releases_mutex(Strand* me, const void* lock) {
@@ -232,6 +234,7 @@ std::vector<void*> ThreadOrder::releases_mutex(Strand* me, const void* lock) {
                                   [&](const Strand::HeldLock& held) { return held.mutex == lock; });
   if (found != me->locks.rend()) me->locks.erase(std::next(found).base());
   me->lock_set = held_since(*me, me->event());
+  me->clear = {};
   return waiters;
 }
 
@@ -263,6 +266,7 @@ uint64_t ThreadOrder::tell_thread(Sync what, Strand* me, uint64_t value) {
   }
   --threads_;
   if (const auto found = by_handle_.find(value); found != by_handle_.end()) {
+    settle(found->second);
     me->knows.learn(publish(found->second));
     end_strand(found->second);
     by_handle_.erase(found);
@@ -324,6 +328,7 @@ uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
   std::vector<void*> waiters;
   {
     std::lock_guard guard(lock_);
+    settle();
     if (what != Sync::kUnlock) return tell_locked(what, object, value);
     if (Strand* me = here()) waiters = releases_mutex(me, object);
   }
@@ -368,6 +373,7 @@ uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value)
 // ---- What the checker asks ----------------------------------------------------------------------
 StrandEvent ThreadOrder::now() {
   std::lock_guard guard(lock_);
+  settle();
   const Strand* me = here();
   return me ? me->event() : StrandEvent();
 }
@@ -382,17 +388,20 @@ bool ThreadOrder::knows(const StrandEvent& event, bool firm) {
 
 StrandKnowledge ThreadOrder::known_here() {
   std::lock_guard guard(lock_);
+  settle();
   const Strand* me = here();
   return me ? me->knows : StrandKnowledge();
 }
 
 void ThreadOrder::begin_communication() {
   std::lock_guard guard(lock_);
+  settle();
   if (Strand* me = here()) sent_.learn(publish(me));
 }
 
 void ThreadOrder::end_communication() {
   std::lock_guard guard(lock_);
+  settle();
   if (Strand* me = here()) me->knows.learn(sent_);
 }
 

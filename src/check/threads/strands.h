@@ -17,6 +17,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -91,6 +92,23 @@ class AccessHistory {
   std::unordered_map<uintptr_t, std::unique_ptr<Page>> pages_;
 };
 
+/// Accesses of a strand from one place to adjoining memory, which are not in the history yet. Only
+/// the strand's thread uses its runs; they enter the history (ThreadOrder::settle) before anything
+/// can order what follows after them.
+struct AccessRun {
+  const void* place = nullptr;  ///< null: none
+  uintptr_t low = 0, high = 0;
+  const char* function = nullptr;
+  bool writes = false, reads = false;
+  uint64_t since = 0;  ///< ThreadOrder::forgotten_ at its begin
+};
+
+/// Memory in which a strand's accesses meet no call or operation, as long as no other has begun.
+struct ClearMemory {
+  uintptr_t low = 0, high = 0;
+  uint64_t uses = 0, owned = 0;  ///< the sums of changes then
+};
+
 struct Strand {
   uint8_t number = 0;
   LockSet lock_set = 0;
@@ -123,6 +141,11 @@ struct Strand {
   uint64_t task = 0;        ///< the number of the task that it is
   Strand* outer = nullptr;  ///< the strand that goes on when this one is over
   AccessHistory::LastPage last_page;
+  static constexpr size_t kRuns = 16;
+  AccessRun runs[kRuns];
+  bool any_run = false;
+  ClearMemory clear;
+  uint32_t compared = 0;  ///< accesses that were compared since `clear` was made
   const void* shown_place[64] = {};
   uint32_t shown_number[64] = {};
 
@@ -164,6 +187,9 @@ class ThreadOrder {
   /// The calling thread makes an access. Returns the use that it conflicts with; else the result's
   /// `of` is null. `frame`: a frame of the caller.
   StrandUse record_access(const access::ProgramAccess& access, uintptr_t frame);
+  /// As record_access(), where no call can conflict, and without the lock. False: it has done
+  /// nothing.
+  bool join_run(const access::ProgramAccess& access, uintptr_t frame);
   /// The memory has a new owner: what was done there before is of no interest.
   void forget_memory(uintptr_t low, uintptr_t high);
 
@@ -265,6 +291,16 @@ class ThreadOrder {
   void record_word(Strand* me, uintptr_t word, unsigned bytes, bool writes, uint32_t place);
   void read_from(Strand* me, const AccessHistory::HistoryCell& cell);
   void read_before_fence(Strand* me);
+  /// Puts the calling strand's runs into the history.
+  void settle();
+  void settle(Strand* me);
+  void add_to_run(Strand* me, const access::ProgramAccess& access);
+  void end_run(Strand* me, AccessRun* run);
+  void record_range(Strand* me, const AccessRun& run, uintptr_t low, uintptr_t high);
+  bool conflicts_with(const Strand& me, const StrandUse& use, bool writes) const;
+  const StrandUse* find_conflict(const Strand& me, uintptr_t low, uintptr_t high,
+                                 bool writes) const;
+  void find_clear(Strand* me, uintptr_t low, uintptr_t high);
   uint64_t fresh_key() { return uint64_t{1} << 63 | next_key_++; }
   uint64_t children_of(Strand* me);
 
@@ -298,6 +334,15 @@ class ThreadOrder {
   std::deque<StrandUse> uses_;
   uintptr_t uses_low_ = ~uintptr_t{0}, uses_high_ = 0;
   std::unordered_map<const void*, StrandEvent> begun_;
+  std::atomic<uint64_t> uses_changes_ = 1;  ///< grows when a use is added
+  struct ForgottenMemory {
+    uintptr_t low = 0, high = 0;
+  };
+  /// The last memory with new owners, in a ring: accesses of runs that began before are not those
+  /// of the new owner.
+  static constexpr uint64_t kMostForgotten = 64;
+  ForgottenMemory last_forgotten_[kMostForgotten];
+  uint64_t forgotten_ = 0;
 };
 
 }  // namespace fgmpi::check
