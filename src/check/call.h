@@ -254,6 +254,8 @@ void end_threaded_call(CheckedCall* call);
 /// In a deadlock: reports threads of the rank that wait for a mutex whose owner waits in MPI.
 /// Returns whether there are any.
 bool report_blocked_threads(Rank* rank);
+/// Adds the places at which threads of the rank wait for others: condition variables and the like.
+void add_awaiting_threads(Rank* rank, std::vector<findings::Participant>* calls);
 /// The operation begins, or ends, to use its regions.
 void begin_threaded_use(Rank* rank, const RequestOperation& operation);
 void end_threaded_use(Rank* rank, const RequestOperation& operation);

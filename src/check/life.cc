@@ -11,6 +11,7 @@
 #include "check/call.h"
 #include "check/extensions.h"
 #include "check/memory/accesses.h"
+#include "check/threads/strands.h"
 #include "check/wire/wire.h"
 #include "watch/first_rank.h"
 #include "watch/places.h"
@@ -69,6 +70,7 @@ void before_deadlock_report() {
                         (why.empty() ? "is waited for" : "is waited for, and " + why).c_str()));
       }
       add_unmatched_messages(rank.get(), awaited_by(rank.get(), *rank->current), &calls);
+      add_awaiting_threads(rank.get(), &calls);
       if (g_process.unbuffered)
         g_process.deadlock.push_back(
             report(FindingKind::kBuffering, "ranks wait for ever when no standard send is buffered",
@@ -278,6 +280,8 @@ namespace {
     follow_ends();
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
     MPIX_Tool_parked([] {
+      for (const auto& rank : g_process.all)
+        if (rank && rank->order) rank->order->poke();
       send_held_details();
       send_due_notices();
     });

@@ -60,6 +60,9 @@ void for_each_parked(F&& f) {
 
 bool part_of_deadlock() {
   bool any = false, all = true;
+  // A tool may have woken a rank just now (MPIX_Tool_parked).
+  for (uint32_t i = 0; i < sched::rank_count(); ++i)
+    all = all && sched::rank_proclet(i)->state != sched::ProcletState::kReady;
   for_each_parked([&](sched::Proclet* p, uint32_t) {
     any = true;
     all = all && p->wait->deadlocks;

@@ -138,3 +138,26 @@ def calls(both):
     both("deadlock", "a thread in a receive holds a lock that another needs",
          f"  TWO {{\n  const int me = omp_get_thread_num();\n#pragma omp critical{HERE}\n"
          f"  MPI_Recv(&z[me], 1, MPI_INT, rank, wrong ? 7 + me : me, w, IGNORE);{HERE}\n  }}")
+    hangs(both)
+
+
+# How a thread waits for another, and what the other does then. The place of a region's end is its begin.
+AWAITS = {
+    "a semaphore": (f"sem_wait(&semaphore);{HERE}", "sem_post(&semaphore);"),
+    "a condition variable": (f"pthread_mutex_lock(&mutex);\n  while (!turn) pthread_cond_wait(&condition, &mutex);{HERE}\n  pthread_mutex_unlock(&mutex);",
+                             "pthread_mutex_lock(&mutex);\n  turn = 1;\n  pthread_cond_signal(&condition);\n  pthread_mutex_unlock(&mutex);"),
+    "a POSIX barrier": (f"pthread_barrier_wait(&both);{HERE}", "pthread_barrier_wait(&both);"),
+    "a barrier of OpenMP": (f"\n#pragma omp barrier{HERE}\n", "\n#pragma omp barrier\n"),
+}
+
+
+def hangs(both):
+    """A thread waits for another, which waits for a message that nobody sends."""
+    receive = f"MPI_Recv(v, 1, MPI_INT, rank, wrong ? 7 : 0, w, IGNORE);{HERE}"
+    for way, (waits, tells) in AWAITS.items():
+        # In both orders: the library looks for deadlocks in a rank's first thread.
+        for first, second in ((waits, f"{receive}\n  {tells}"), (f"{receive}\n  {tells}", waits)):
+            both("deadlock", f"{'a thread' if first == waits else 'another'} waits at {way} for one in a receive",
+                 f"  TWO {{\n  if (omp_get_thread_num() == 0) {{\n  {first}\n  }} else {{\n  {second}\n  }}\n  }}")
+    both("deadlock", "a thread waits at the end of a region for one in a receive",
+         f"#pragma omp parallel num_threads(2){HERE}\n  {{\n  SECOND {receive}\n  }}")

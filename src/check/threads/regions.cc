@@ -31,6 +31,8 @@ void ThreadOrder::end_member(Strand* me, uint64_t region) {
   end_chunk(me);
   me = here();
   release(me, region + kRegionEnd);
+  ++teams_[region].ended;
+  end_awaits_that_have_come();
   if (me->of_region && me->outer_teams.size() == 1) {
     set_here(nullptr);
     end_strand(me);
@@ -58,11 +60,15 @@ uint64_t ThreadOrder::tell_region(Sync what, Strand* me, uint64_t key, uint64_t 
     case Sync::kParallelEnds:
       acquire(me, key + kRegionEnd);
       for (uint64_t i = 0; i < kRegionKeys; ++i) objects_.erase(key + i);
+      teams_.erase(key);
       --regions_;
       update_active();
       break;
     case Sync::kArrive:
-      if (me->team) release(me, turn);
+      if (!me->team) break;
+      release(me, turn);
+      ++teams_[me->team].arrived;
+      end_awaits_that_have_come();
       break;
     case Sync::kLeave:
       if (me->team) acquire(me, turn);
@@ -167,6 +173,7 @@ void ThreadOrder::end_task(uint64_t number) {
 uint64_t ThreadOrder::tell_task(Sync what, Strand* me, const void* object, uint64_t value) {
   switch (what) {
     case Sync::kTask:
+      end_awaits_of_tasks(me->team);
       tasks_[next_task_] = {publish(me), children_of(me), me->team, value != 0, me->groups, {}};
       return next_task_++;
     case Sync::kTaskNeeds:

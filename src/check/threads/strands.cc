@@ -221,21 +221,20 @@ void ThreadOrder::got_mutex(Strand* me, const void* lock) {
   me->clear = {};
 }
 
-std::vector<void*> ThreadOrder::releases_mutex(Strand* me, const void* lock) {
+void ThreadOrder::releases_mutex(Strand* me, const void* lock) {
   Mutex& mutex = mutexes_[lock];
   mutex.released = publish(me);
   const auto others =
       std::count_if(me->locks.begin(), me->locks.end(),
                     [&](const Strand::HeldLock& held) { return held.mutex == lock; });
   mutex.is_held = others > 1;
-  std::vector<void*> waiters;
-  if (!mutex.is_held) waiters.swap(mutex.waiters);
+  if (!mutex.is_held)
+    std::ranges::move(std::exchange(mutex.waiters, {}), std::back_inserter(woken_));
   const auto found = std::find_if(me->locks.rbegin(), me->locks.rend(),
                                   [&](const Strand::HeldLock& held) { return held.mutex == lock; });
   if (found != me->locks.rend()) me->locks.erase(std::next(found).base());
   me->lock_set = held_since(*me, me->event());
   me->clear = {};
-  return waiters;
 }
 
 // ---- Threads, barriers, atomic operations -------------------------------------------------------
@@ -286,7 +285,7 @@ uint64_t ThreadOrder::tell_barrier(Sync what, Strand* me, uint64_t key, uint64_t
   const uint64_t turn =
       what == Sync::kBarrierArrive && barrier.threads ? barrier.arrived++ / barrier.threads : value;
   if (what == Sync::kBarrierArrive)
-    release(me, key + turn % 2);
+    release(me, key + turn % 2), end_awaits_that_have_come();
   else
     acquire(me, key + turn % 2);
   return turn;
@@ -325,19 +324,23 @@ void ThreadOrder::tell_atomic(Sync what, Strand* me, uint64_t key, uint64_t orde
 
 uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
   if (what == Sync::kWants) return wait_for_mutex(object, reinterpret_cast<const void*>(value)), 0;
+  if (what == Sync::kAwait) return wait_for_strands(), 0;
   std::vector<void*> waiters;
+  uint64_t result = 0;
   {
     std::lock_guard guard(lock_);
     settle();
-    if (what != Sync::kUnlock) return tell_locked(what, object, value);
-    if (Strand* me = here()) waiters = releases_mutex(me, object);
+    result = tell_locked(what, object, value);
+    waiters.swap(woken_);
   }
   for (void* waiter : waiters) MPIX_Tool_wake(waiter);
-  return 0;
+  return result;
 }
 
 uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value) {
   const auto key = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(object));
+  if (what == Sync::kWake) return end_awaits_at(object), 0;
+  if (const Strand* me = running(); me && !awaits_.empty()) awaits_.erase(me->number);
   if (what == Sync::kTaskBegins) return begin_task(value, key), 0;
   if (what == Sync::kTaskEnds) return end_task(value), 0;
   if (what == Sync::kThreadBegins) {
@@ -361,6 +364,8 @@ uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value)
     return 0;
   }
   if (what == Sync::kLock) return got_mutex(me, object), 0;
+  if (what == Sync::kUnlock) return releases_mutex(me, object), 0;
+  if (what <= Sync::kAwaitsMembers) return begin_await(what, me, key, value);
   if (what <= Sync::kTeamAcquire) return tell_region(what, me, key, value);
   if (what <= Sync::kChunksEnd) return tell_chunk(what, me);
   if (what <= Sync::kGroupEnds) return tell_task(what, me, object, value);

@@ -215,6 +215,16 @@ class ThreadOrder {
     const CheckedCall* call = nullptr;  ///< the owner's
   };
   std::vector<BlockedThread> blocked_threads();
+  /// A strand that waits for other strands, in words and with its place. `parked`: in the checker.
+  struct AwaitingStrand {
+    const char* at = nullptr;
+    const void* place = nullptr;
+    bool parked = false;
+  };
+  std::vector<AwaitingStrand> awaiting();
+  /// Lets the rank's first thread look again for what it awaits, now and then: it may have come
+  /// from code that tells nothing. Called when nothing in the process can go on.
+  void poke();
   /// The calling thread takes part in communication, by which others may learn what it knows.
   void begin_communication();
   void end_communication();
@@ -243,6 +253,18 @@ class ThreadOrder {
     uint32_t count = 0;
     StrandKnowledge knew;
   };
+  /// What a strand awaits, from kAwaits... on until its next event.
+  struct Await {
+    access::Sync what{};
+    uint64_t key = 0, needed = 0;  ///< of a region: the arrivals that it awaits
+    const void* place = nullptr;
+    bool over = false;
+    void* waiter = nullptr;  ///< in MPIX_Tool_wait
+  };
+  /// How often threads of a region have come to a barrier or to the region's end.
+  struct TeamCounts {
+    uint64_t arrived = 0, ended = 0;
+  };
   static constexpr size_t kMostFences = 4;
   struct Barrier {
     uint64_t threads = 0, arrived = 0;
@@ -266,9 +288,17 @@ class ThreadOrder {
   StrandKnowledge publish(Strand* me);
   void wait_for_mutex(const void* mutex, const void* place);
   bool is_awaited(const Strand& me, const Mutex& mutex) const;
+  uint64_t begin_await(access::Sync what, Strand* me, uint64_t key, uint64_t value);
+  bool has_come(const Await& await) const;
+  void wait_for_strands();
+  /// f(await): has it come? Those whose strands are parked are woken when the lock is free.
+  template <class F>
+  void end_awaits(F&& f);
+  void end_awaits_at(const void* object);
+  void end_awaits_of_tasks(uint64_t team);
+  void end_awaits_that_have_come();
   void got_mutex(Strand* me, const void* mutex);
-  /// Returns who waits for it in MPIX_Tool_wait.
-  std::vector<void*> releases_mutex(Strand* me, const void* mutex);
+  void releases_mutex(Strand* me, const void* mutex);
   void forget_locked(uintptr_t low, uintptr_t high);
   LockSet set_of(std::vector<const void*> locks);
   LockSet held_since(const Strand& me, const StrandEvent& event);
@@ -322,7 +352,11 @@ class ThreadOrder {
   std::deque<Fence> fences_[kMostStrands];  ///< the last ones, newest first
   bool any_fence_ = false;
   std::unordered_map<const void*, Mutex> mutexes_;
-  std::unordered_map<uint8_t, Want> wants_;  ///< by strand
+  std::unordered_map<uint8_t, Want> wants_;    ///< by strand
+  std::unordered_map<uint8_t, Await> awaits_;  ///< by strand
+  std::unordered_map<uint64_t, TeamCounts> teams_;
+  std::unordered_map<const void*, int64_t> poked_;  ///< when, by place
+  std::vector<void*> woken_;                        ///< waiters to be woken without the lock
   std::unordered_map<uint64_t, Barrier> barriers_;
   std::unordered_map<uint64_t, PendingTask> tasks_;
   std::unordered_map<uint64_t, StrandKnowledge> starts_;

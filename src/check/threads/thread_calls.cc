@@ -311,6 +311,47 @@ void end_threaded_call(CheckedCall* call) {
   if (order.is_active() && g_process.wants(FindingKind::kThreads)) order.calls().end(call);
 }
 
+namespace {
+
+constexpr size_t kMostAwaiting = 4;
+
+findings::Participant participant_of(const Rank* rank, const ThreadOrder::AwaitingStrand& strand) {
+  findings::Participant waits;
+  waits.rank = rank->world;
+  waits.call = strand.at;
+  waits.site = site_of(strand.place);
+  waits.role = strand.parked ? "is waited for" : "is waited for by another thread";
+  return waits;
+}
+
+/// Reports a rank whose first thread waits for other threads, which cannot go on.
+bool report_awaiting_threads(Rank* rank) {
+  auto awaiting = rank->order->awaiting();
+  if (awaiting.empty() || !awaiting[0].parked) return false;
+  std::vector<findings::Participant> calls;
+  for (const CheckedCall* call : rank->inside)
+    if (!pthread_equal(call->thread(), rank->thread)) calls.push_back(call->me("does not return"));
+  const bool in_calls = !calls.empty();
+  if (awaiting.size() > kMostAwaiting) awaiting.resize(kMostAwaiting);
+  for (const auto& strand : awaiting) calls.push_back(participant_of(rank, strand));
+  g_process.deadlock.push_back(
+      report(FindingKind::kDeadlock,
+             in_calls ? "a thread waits for ever for what another thread would do after a call of "
+                        "MPI"
+                      : "a thread waits for ever for what no thread of its rank does",
+             "", std::move(calls)));
+  return true;
+}
+
+}  // namespace
+
+void add_awaiting_threads(Rank* rank, std::vector<findings::Participant>* calls) {
+  if (!rank->order) return;
+  auto awaiting = rank->order->awaiting();
+  if (awaiting.size() > kMostAwaiting) awaiting.resize(kMostAwaiting);
+  for (const auto& strand : awaiting) calls->push_back(participant_of(rank, strand));
+}
+
 bool report_blocked_threads(Rank* rank) {
   const auto blocked = rank->order->blocked_threads();
   for (const ThreadOrder::BlockedThread& one : blocked) {
@@ -324,7 +365,7 @@ bool report_blocked_threads(Rank* rank) {
                "a thread waits for ever for what another thread holds in a call of MPI", "",
                {one.call->me("does not return"), waits}));
   }
-  return !blocked.empty();
+  return !blocked.empty() || report_awaiting_threads(rank);
 }
 
 void begin_threaded_use(Rank* rank, const RequestOperation& operation) {

@@ -8,6 +8,7 @@
 
 #include "gcc/access/order.h"
 
+using fgmpi::access::await;
 using fgmpi::access::has_order;
 using fgmpi::access::Sync;
 using fgmpi::access::tell;
@@ -19,6 +20,8 @@ using fgmpi::access::tell;
 
 using Body = void (*)(void*);
 extern "C" int omp_get_max_threads();
+extern "C" [[gnu::weak]] int omp_get_num_threads();
+extern "C" [[gnu::weak]] int omp_get_thread_num();
 [[gnu::used]] static int (*const g_needed)() = omp_get_max_threads;
 
 // ---- Parallel regions ---------------------------------------------------------------------------
@@ -32,11 +35,19 @@ struct ParallelRegion {
   void* data;
 };
 
+/// The place of the directive. GCC gives the call of GOMP_parallel no line of its own, so it is the
+/// begin of the body, as an address to which a call would return.
+const void* place_of_region(const ParallelRegion& region) {
+  return reinterpret_cast<const char*>(region.body) + 1;
+}
+
 void run_member(void* of) {
   const auto* region = static_cast<const ParallelRegion*>(of);
   tell(Sync::kMember, region, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   region->body(region->data);
   tell(Sync::kMemberEnds, region);
+  if (omp_get_thread_num() == 0)
+    await(Sync::kAwaitsMembers, region, place_of_region(*region), omp_get_num_threads());
 }
 
 ParallelRegion region_of(Body body, void* data) {
@@ -83,20 +94,23 @@ PARALLEL_RUNTIME_LOOP(runtime)
 PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 
 // ---- Barriers -----------------------------------------------------------------------------------
-#define BARRIER(result, name, keep, value) \
-  WRAP_GOMP(result, name, ()) {            \
-    tell(Sync::kChunksEnd, nullptr);       \
-    tell(Sync::kArrive, nullptr);          \
-    keep __real_##name();                  \
-    tell(Sync::kLeave, nullptr);           \
-    return value;                          \
+#define BARRIER(result, name, wait, keep, value) \
+  WRAP_GOMP(result, name, ()) {                  \
+    tell(Sync::kChunksEnd, nullptr);             \
+    tell(Sync::kArrive, nullptr);                \
+    wait;                                        \
+    keep __real_##name();                        \
+    tell(Sync::kLeave, nullptr);                 \
+    return value;                                \
   }
-BARRIER(void, GOMP_barrier, , )
-BARRIER(bool, GOMP_barrier_cancel, const bool cancelled =, cancelled)
-BARRIER(void, GOMP_loop_end, , )
-BARRIER(bool, GOMP_loop_end_cancel, const bool cancelled =, cancelled)
-BARRIER(void, GOMP_sections_end, , )
-BARRIER(bool, GOMP_sections_end_cancel, const bool cancelled =, cancelled)
+#define AWAITS_TEAM await(Sync::kAwaitsTeam, nullptr, FGMPI_PLACE, omp_get_num_threads())
+BARRIER(void, GOMP_barrier, AWAITS_TEAM, , )
+BARRIER(void, GOMP_loop_end, AWAITS_TEAM, , )
+BARRIER(void, GOMP_sections_end, AWAITS_TEAM, , )
+// A cancelled region lets threads go on that have not all arrived.
+BARRIER(bool, GOMP_barrier_cancel, , const bool cancelled =, cancelled)
+BARRIER(bool, GOMP_loop_end_cancel, , const bool cancelled =, cancelled)
+BARRIER(bool, GOMP_sections_end_cancel, , const bool cancelled =, cancelled)
 #define NO_BARRIER(name)             \
   WRAP_GOMP(void, name, ()) {        \
     tell(Sync::kChunksEnd, nullptr); \

@@ -14,6 +14,24 @@ namespace fgmpi::access {
 [[gnu::visibility("hidden")]] uint64_t tell(Sync what, const volatile void* object,
                                             uint64_t value = 0);
 
+/// The strand is about to wait at `object`, in a function that cannot be told of deadlocks. Waits
+/// in the checker until what it awaits may have come, where that is possible: then true.
+inline bool await(Sync what, const volatile void* object, const void* place, int threads = 0) {
+  if (!has_order() || !tell(what, object, await_value(place, threads))) return false;
+  tell(Sync::kAwait, object);
+  return true;
+}
+
+/// Tells at its end that what strands await at an object may have come.
+class WakesAfterwards {
+ public:
+  explicit WakesAfterwards(const volatile void* object) : object_(object) {}
+  ~WakesAfterwards() { tell(Sync::kWake, object_); }
+
+ private:
+  const volatile void* object_;
+};
+
 /// Passes on an atomic operation of a rank with several threads.
 inline void tell_atomic(Sync what, const volatile void* at, int order) {
   if (__builtin_expect(g_view.threads, 0)) tell(what, at, static_cast<uint64_t>(order & 0xffff));

@@ -11,9 +11,12 @@
 
 #include "gcc/access/order.h"
 
+using fgmpi::access::await;
+using fgmpi::access::await_value;
 using fgmpi::access::has_order;
 using fgmpi::access::Sync;
 using fgmpi::access::tell;
+using fgmpi::access::WakesAfterwards;
 
 /// The head of __wrap_NAME, after declaring __real_NAME.
 #define WRAP_SYNC(result, name, parameters)                 \
@@ -71,6 +74,7 @@ UNLOCKS(int, mtx_unlock, mtx_t*)
 #define SIGNALS(result, name, type)           \
   WRAP_SYNC(result, name, (type condition)) { \
     tell(Sync::kRelease, condition);          \
+    const WakesAfterwards wakes(condition);   \
     return __real_##name(condition);          \
   }
 SIGNALS(int, pthread_cond_signal, pthread_cond_t*)
@@ -88,16 +92,47 @@ SIGNALS(int, sem_post, sem_t*)
     tell(Sync::kAcquire, condition);            \
     return result;                              \
   }
-WAITS(pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t* lock), (condition, lock))
 WAITS(pthread_cond_timedwait,
       (pthread_cond_t * condition, pthread_mutex_t* lock, const timespec* until),
       (condition, lock, until))
 WAITS(pthread_cond_clockwait,
       (pthread_cond_t * condition, pthread_mutex_t* lock, clockid_t clock, const timespec* until),
       (condition, lock, clock, until))
-WAITS(cnd_wait, (cnd_t * condition, mtx_t* lock), (condition, lock))
 WAITS(cnd_timedwait, (cnd_t * condition, mtx_t* lock, const timespec* until),
       (condition, lock, until))
+
+namespace {
+
+/// Waits for a condition variable without a time limit: `wait`, `lock` and `unlock` are the
+/// functions behind it. A wait in the checker may end without a signal, as any may.
+template <class Wait, class Lock, class Unlock>
+void wait_for_condition(const void* condition, const void* mutex, const void* place, Wait wait,
+                        Lock lock, Unlock unlock) {
+  tell(Sync::kUnlock, mutex);
+  if (has_order() && tell(Sync::kAwaitsCondition, condition, await_value(place, 0))) {
+    unlock();
+    tell(Sync::kAwait, condition);
+    tell(Sync::kWants, mutex, reinterpret_cast<uintptr_t>(place));
+    lock();
+  } else {
+    wait();
+  }
+  tell(Sync::kLock, mutex);
+  tell(Sync::kAcquire, condition);
+}
+
+}  // namespace
+
+#define WAITS_WITHOUT_LIMIT(name, mutex, type, lock_type)                               \
+  WRAP_SYNC(int, name, (type * condition, lock_type * lock)) {                          \
+    int result = 0;                                                                     \
+    wait_for_condition(                                                                 \
+        condition, lock, FGMPI_PLACE, [&] { result = __real_##name(condition, lock); }, \
+        [&] { __real_##mutex##_lock(lock); }, [&] { __real_##mutex##_unlock(lock); });  \
+    return result;                                                                      \
+  }
+WAITS_WITHOUT_LIMIT(pthread_cond_wait, pthread_mutex, pthread_cond_t, pthread_mutex_t)
+WAITS_WITHOUT_LIMIT(cnd_wait, mtx, cnd_t, mtx_t)
 
 #define TAKES(name, parameters, arguments)            \
   WRAP_SYNC(int, name, parameters) {                  \
@@ -105,11 +140,22 @@ WAITS(cnd_timedwait, (cnd_t * condition, mtx_t* lock, const timespec* until),
     if (result == 0) tell(Sync::kAcquire, semaphore); \
     return result;                                    \
   }
-TAKES(sem_wait, (sem_t * semaphore), (semaphore))
 TAKES(sem_trywait, (sem_t * semaphore), (semaphore))
 TAKES(sem_timedwait, (sem_t * semaphore, const timespec* until), (semaphore, until))
 TAKES(sem_clockwait, (sem_t * semaphore, clockid_t clock, const timespec* until),
       (semaphore, clock, until))
+
+WRAP_SYNC(int, sem_wait, (sem_t * semaphore)) {
+  int result = -1;
+  while (has_order() && tell(Sync::kAwaitsSemaphore, semaphore, await_value(FGMPI_PLACE, 0))) {
+    result = __real_sem_trywait(semaphore);
+    if (result == 0) break;
+    tell(Sync::kAwait, semaphore);
+  }
+  if (result != 0) result = __real_sem_wait(semaphore);
+  if (result == 0) tell(Sync::kAcquire, semaphore);
+  return result;
+}
 
 WRAP_SYNC(int, pthread_barrier_init,
           (pthread_barrier_t * barrier, const pthread_barrierattr_t* attributes, unsigned count)) {
@@ -118,6 +164,7 @@ WRAP_SYNC(int, pthread_barrier_init,
 }
 WRAP_SYNC(int, pthread_barrier_wait, (pthread_barrier_t * barrier)) {
   const uint64_t number = tell(Sync::kBarrierArrive, barrier);
+  await(Sync::kAwaitsBarrier, barrier, FGMPI_PLACE);
   const int result = __real_pthread_barrier_wait(barrier);
   tell(Sync::kBarrierLeave, barrier, number);
   return result;
@@ -224,10 +271,11 @@ WRAP_SYNC(void, _ZNSt6thread4joinEv, (pthread_t * thread)) {
 }
 WRAP_SYNC(void, _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE,
           (void* condition, void** lock)) {
-  tell(Sync::kUnlock, *lock);
-  __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(condition, lock);
-  tell(Sync::kLock, *lock);
-  tell(Sync::kAcquire, condition);
+  auto* mutex = static_cast<pthread_mutex_t*>(*lock);
+  wait_for_condition(
+      condition, mutex, FGMPI_PLACE,
+      [&] { __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(condition, lock); },
+      [&] { __real_pthread_mutex_lock(mutex); }, [&] { __real_pthread_mutex_unlock(mutex); });
 }
 SIGNALS(void, _ZNSt18condition_variable10notify_oneEv, void*)
 SIGNALS(void, _ZNSt18condition_variable10notify_allEv, void*)

@@ -94,12 +94,23 @@ inline constexpr const char* kFreed = "fgmpi_check_freed";
 /// `object` and `value` are. A strand is a part of the program whose statements have one order: a
 /// thread, or a task, section or chunk of a loop of OpenMP, whichever thread executes it.
 enum class Sync : uint8_t {
-  kRelease,       ///< `object` passes on what the strand has done, ...
-  kAcquire,       ///< ... to the strand that now continues because of it
-  kForget,        ///< `object` is used no more
-  kWants,         ///< the strand is about to wait for the mutex `object`; `value`: the place
-  kLock,          ///< the strand has got the mutex `object`
-  kUnlock,        ///< it is about to release it
+  kRelease,  ///< `object` passes on what the strand has done, ...
+  kAcquire,  ///< ... to the strand that now continues because of it
+  kForget,   ///< `object` is used no more
+  kWants,    ///< the strand is about to wait for the mutex `object`; `value`: the place
+  kLock,     ///< the strand has got the mutex `object`
+  kUnlock,   ///< it is about to release it
+  /// The strand is about to wait at `object` for other strands: the first three for kWake, for the
+  /// arrival of all at a barrier, and of all threads of the innermost region or of region `object`.
+  /// `value`: the place; for regions also the number of threads (await_value). Returns 1 if it is
+  /// to wait by kAwait first. The strand's next event ends the wait.
+  kAwaitsCondition,
+  kAwaitsSemaphore,
+  kAwaitsBarrier,
+  kAwaitsTeam,
+  kAwaitsMembers,
+  kAwait,         ///< returns when what the strand awaits may have come
+  kWake,          ///< what strands await at `object` may have come
   kParallel,      ///< a parallel region `object` begins; `value`: the threads asked for, 0: any
   kMember,        ///< the calling thread begins its part of it; `value`: its frame
   kMemberEnds,    ///< ... and ends it
@@ -130,6 +141,11 @@ enum class Sync : uint8_t {
   kAtomicChanged,  ///< ... and has
   kFence,          ///< a fence
 };
+/// The value of an event about `threads` threads at `place`; addresses of code have 48 bits.
+constexpr unsigned kPlaceBits = 48;
+inline uint64_t await_value(const void* place, int threads) {
+  return reinterpret_cast<uintptr_t>(place) | static_cast<uint64_t>(threads) << kPlaceBits;
+}
 using Order = uint64_t (*)(AccessView* view, Sync what, const void* object, uint64_t value);
 inline constexpr const char* kOrder = "fgmpi_check_order";
 
