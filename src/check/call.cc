@@ -163,7 +163,7 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
   // Loads and stores since the last call come before what this call lets the rank know.
-  if (rank_->owned && own_thread && outer_) compare_exposed_accesses(this);
+  if (rank_->owned && (own_thread || g_process.threads) && outer_) compare_exposed_accesses(this);
   if (rank_->has_windows && own_thread) learn_of_windows(this);
   if (rank_->owned && own_thread && outer_) check_program_objects(this);
   if (!rank_->regions.empty() && rank_->regions.size() <= kFewPending && own_thread && outer_)

@@ -139,6 +139,7 @@ def calls(both):
          f"  TWO {{\n  const int me = omp_get_thread_num();\n#pragma omp critical{HERE}\n"
          f"  MPI_Recv(&z[me], 1, MPI_INT, rank, wrong ? 7 + me : me, w, IGNORE);{HERE}\n  }}")
     hangs(both)
+    windows(both)
 
 
 # How a thread waits for another, and what the other does then. The place of a region's end is its begin.
@@ -161,3 +162,20 @@ def hangs(both):
                  f"  TWO {{\n  if (omp_get_thread_num() == 0) {{\n  {first}\n  }} else {{\n  {second}\n  }}\n  }}")
     both("deadlock", "a thread waits at the end of a region for one in a receive",
          f"#pragma omp parallel num_threads(2){HERE}\n  {{\n  SECOND {receive}\n  }}")
+
+
+# The two ends of an epoch in which each rank's first thread puts into the next rank's memory, `x` is its window.
+EPOCHS = {
+    "fences": ("MPI_Win_fence(0, x);", "MPI_Win_fence(0, x);"),
+    "MPI_Win_post": ("MPI_Win_post(all, 0, x);\n  MPI_Win_start(all, 0, x);", "MPI_Win_complete(x);\n  MPI_Win_wait(x);"),
+}
+
+
+def windows(both):
+    """Another thread's loads and stores in memory of a window that an operation of another rank changes in the same epoch."""
+    for epoch, (begin, end) in EPOCHS.items():
+        for what, access in (("a load", "z[0] = mine[wrong ? 0 : 1];"), ("a store", "mine[wrong ? 0 : 1] = 3;")):
+            both("windows", f"{what} of another thread and a put, in an epoch of {epoch}",
+                 "  MPI_Win x;\n  MPI_Group all;\n  int* mine;\n  MPI_Comm_group(w, &all);\n  MPI_Win_allocate(16, 4, MPI_INFO_NULL, w, &mine, &x);\n"
+                 f"  mine[0] = mine[1] = 0;\n  MPI_Barrier(w);\n  {begin}\n  TWO {{\n  FIRST MPI_Put(a, 1, MPI_INT, next, 0, 1, MPI_INT, x);{HERE}\n"
+                 f"  SECOND {{ {access}{HERE}\n  }}\n  }}\n  {end}\n  MPI_Group_free(&all);\n  MPI_Win_free(&x);")

@@ -36,7 +36,7 @@ WRONG = [
     (r"datatype\.bounds", "arguments", "types that were not committed, or were freed: what errors say"),
     (r"datatype\.large", "arguments", "a receive for more than memory has"),
     (r"datatype\.short", "types", "messages that are too long"),
-    (r"threads\.layouts", "types", "messages with gaps that are received as bytes"),
+    (r"threads\.layouts", "arguments,types", "messages with gaps that are received as bytes, errors that are returned"),
     (r"file\.datareps", "leaks", "a type of a data representation is left"),
     (r"file\.(files|fortran_f08|fortran_module|hints|model|requests)\.", "files",
      "they read after a barrier alone what others have written: the library allows it, MPI wants MPI_File_sync, too"),

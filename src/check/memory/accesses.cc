@@ -263,7 +263,7 @@ bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
 
 bool OwnedMemory::touch(const ProgramAccess& a) {
   for (const Exposed& e : exposed_) {
-    if (!(e.epoch || e.ordered) || !e.meets(a.address, a.bytes)) continue;
+    if (!(e.epoch || (e.ordered && !g_process.threads)) || !e.meets(a.address, a.bytes)) continue;
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
     // An atomic change, or a load in a loop, may be how the program waits for an operation of
     // another rank. Loads do not displace stores.
@@ -282,7 +282,7 @@ bool OwnedMemory::touch(const ProgramAccess& a) {
     if (last_touched_ < touched_.size() && widen(touched_[last_touched_])) continue;
     const auto found = std::find_if(touched_.begin(), touched_.end(), widen);
     last_touched_ = static_cast<size_t>(found - touched_.begin());
-    if (found == touched_.end())
+    if (found == touched_.end() && touched_.size() < kMostTouched)
       touched_.push_back({low, high, e.win, a.writes, a.function, a.place});
   }
   return touched_.size() >= kMostTouched;
@@ -498,6 +498,17 @@ void record_exposed_access(Rank* rank, const ProgramAccess& a) {
     owned.extract_touched();
 }
 
+/// Records an access to windows' memory by a thread that the rank's other threads may change the
+/// windows beside. The rank's next call of MPI compares it, where it was in an epoch of fences or
+/// MPI_Win_post; what is more than the list takes until then is not compared.
+void record_in_epoch(Rank* rank, const ProgramAccess& a) {
+  Looking looking;
+  if (!is_in_program(rank)) return;
+  OwnedMemory& owned = *rank->owned;
+  std::lock_guard guard(owned.lock);
+  if (owned.is_exposed(a.address, a.bytes)) owned.touch(a);
+}
+
 /// The finding for an access, unless it is legal or was found before.
 std::optional<ReportedAccess> finding_of(Rank* rank, const ProgramAccess& a) {
   Looking looking;
@@ -628,13 +639,15 @@ EXPORT void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
     if (!g_process.threads) record_poll(rank, *access);
     return;
   }
+  if (joins_run(rank, *access)) return;
   // With threads, a call of another thread may order an access before or after those of other
-  // ranks, which is not tracked.
-  if (!g_process.threads) {
+  // ranks, which is not tracked. What is in one epoch of fences conflicts all the same.
+  if (!g_process.threads && is_main_thread(rank)) {
     meet_under_way(rank, *access);
     record_exposed_access(rank, *access);
+  } else {
+    record_in_epoch(rank, *access);
   }
-  if (joins_run(rank, *access)) return;
   auto seen = finding_of(rank, *access);
   if (rank->order)
     if (auto met = meet_strands(rank, *access); met && !seen) seen = met;

@@ -30,9 +30,19 @@ bool g_tells_epochs = false;
 /// Accesses outside of such epochs are being passed to the library.
 bool g_tells_used = false;
 
+/// The call that the calling thread is in; null: none.
+const CallRecord* call_here(const Rank* rank) {
+  if (!rank) return nullptr;
+  if (!g_process.threads) return rank->current;
+  const auto found = std::find_if(
+      rank->inside.rbegin(), rank->inside.rend(),
+      [](const CheckedCall* call) { return pthread_equal(call->thread(), pthread_self()); });
+  return found == rank->inside.rend() ? nullptr : &(*found)->record();
+}
+
 unsigned long long place_of_call() {
-  const Rank* rank = current_rank();
-  return rank && rank->current ? rank->current->site : 0;
+  const CallRecord* call = call_here(current_rank());
+  return call ? call->site : 0;
 }
 
 enum class Verb : uint8_t { kReads, kWrites, kAccumulates, kForbids };
@@ -93,7 +103,8 @@ void report_assertions(const MPIX_Tool_access& a, const MPIX_Tool_access& b) {
 
 /// Is the current call made in an epoch of locks?
 bool is_in_locks(const Rank& rank) {
-  const auto found = rank.current ? rank.epochs.find(window_of(*rank.current)) : rank.epochs.end();
+  const CallRecord* call = call_here(&rank);
+  const auto found = call ? rank.epochs.find(window_of(*call)) : rank.epochs.end();
   return found != rank.epochs.end() && (found->second.all_locked || !found->second.locked.empty());
 }
 
@@ -131,7 +142,8 @@ std::string arguments_of(const MPIX_Tool_access& access) {
 /// Called by the library in the call that makes the second access.
 void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, const char* where) {
   const Rank* rank = current_rank();
-  if (!g_process.on || !rank || (!rank->current && !is_of_program(*second))) return;
+  const CallRecord* call = call_here(rank);
+  if (!g_process.on || !rank || (!call && !is_of_program(*second))) return;
   if (where && !*where) return report_assertions(*second, *first);
   const char* use = where ? where : "the same memory of its own";
   auto role = [&](const MPIX_Tool_access& access) {
@@ -139,10 +151,10 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
                  : format("%s it", access.verb);
   };
   findings::Participant now =
-      is_of_program(*second) || second->place != rank->current->site
+      is_of_program(*second) || second->place != call->site
           ? findings::Participant{second->rank, second->call, arguments_of(*second), second->place,
                                   role(*second)}
-          : participant(rank, *rank->current, role(*second).c_str());
+          : participant(rank, *call, role(*second).c_str());
   findings::Participant before{first->rank, first->call, arguments_of(*first), first->place,
                                role(*first)};
   std::vector<findings::Participant> calls = {std::move(now), std::move(before)};
@@ -157,7 +169,8 @@ void on_conflict(const MPIX_Tool_access* second, const MPIX_Tool_access* first, 
   }
   // The two orders of the same accesses are one finding.
   if (calls[1].site < calls[0].site) std::swap(calls[0], calls[1]);
-  if (rank->calls == 0 && !g_tells_epochs) return report_of_locks(std::move(calls));
+  const bool outside = g_process.threads ? !call : rank->calls == 0;
+  if (outside && !g_tells_epochs) return report_of_locks(std::move(calls));
   if (is_load(*second) ? g_tells_used : is_load(*first) && is_in_locks(*rank))
     return report_load(std::move(calls));
   if (is_of_program(*first) && is_in_locks(*rank)) return report_unordered(std::move(calls));
