@@ -160,6 +160,10 @@ def hangs(both):
         for first, second in ((waits, f"{receive}\n  {tells}"), (f"{receive}\n  {tells}", waits)):
             both("deadlock", f"{'a thread' if first == waits else 'another'} waits at {way} for one in a receive",
                  f"  TWO {{\n  if (omp_get_thread_num() == 0) {{\n  {first}\n  }} else {{\n  {second}\n  }}\n  }}")
+    waits, tells = AWAITS["a barrier of OpenMP"]
+    both("deadlock", "a thread waits at a barrier behind a region of one thread for one in a receive",
+         "  TWO {\n  if (omp_get_thread_num() == 0) {\n#pragma omp parallel num_threads(1)\n  {\n#pragma omp barrier\n  }\n"
+         f"  {waits}\n  }} else {{\n  {receive}\n  {tells}\n  }}\n  }}")
     both("deadlock", "a thread waits at the end of a region for one in a receive",
          f"#pragma omp parallel num_threads(2){HERE}\n  {{\n  SECOND {receive}\n  }}")
 

@@ -1,11 +1,10 @@
 // Strands that wait for other strands, at condition variables, semaphores, barriers and the ends of
-// parallel regions. A rank's first thread waits in the library, so that a deadlock is found while it
-// does, and other ranks of its process run. All others wait in the functions that the program
+// parallel regions. A rank's first thread waits in the library, so that a deadlock is found while
+// it does, and other ranks of its process run. All others wait in the functions that the program
 // calls; their places are known for reports.
 #include <algorithm>
 #include <mutex>
 
-#include "base/clock.h"
 #include "check/extensions.h"
 #include "check/threads/strands.h"
 
@@ -39,7 +38,7 @@ bool ThreadOrder::has_come(const Await& await) const {
   }
   if (!is_of_region(await.what)) return false;
   const auto team = teams_.find(await.key);
-  if (team == teams_.end()) return true;
+  if (team == teams_.end() || team->second.unknown) return true;
   return (await.what == Sync::kAwaitsTeam ? team->second.arrived : team->second.ended) >=
          await.needed;
 }
@@ -106,18 +105,29 @@ void ThreadOrder::end_awaits_that_have_come() {
   end_awaits([this](const Await& await) { return has_come(await); });
 }
 
+void ThreadOrder::end_await_of(const Strand& me, Sync what) {
+  const auto found = awaits_.find(me.number);
+  if (found == awaits_.end()) return;
+  // The thread has got what it awaited: it may look again for the next.
+  if (what == Sync::kAcquire && found->second.what == Sync::kAwaitsSemaphore) poked_at_ = nullptr;
+  awaits_.erase(found);
+}
+
+uint64_t ThreadOrder::arrive(uint64_t key) {
+  Barrier& barrier = barriers_[key];
+  return barrier.threads ? barrier.arrived++ / barrier.threads : 0;
+}
+
 void ThreadOrder::poke() {
-  constexpr int64_t kBetweenPokes = 5'000'000'000;
   std::vector<void*> waiters;
   {
     std::lock_guard guard(lock_);
-    const int64_t now = now_ns();
     end_awaits([&](const Await& await) {
       if (!await.waiter || await.what == Sync::kAwaitsBarrier || is_of_region(await.what))
         return false;
-      auto [last, fresh] = poked_.try_emplace(await.place, now);
-      if (!fresh && now - last->second < kBetweenPokes) return false;
-      last->second = now;
+      if (poked_at_ == await.place && poked_after_ == happened()) return false;
+      poked_at_ = await.place;
+      poked_after_ = happened();
       return true;
     });
     waiters.swap(woken_);

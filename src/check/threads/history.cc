@@ -101,7 +101,7 @@ bool is_own(const Strand& me, const StrandEvent& event) {
 bool has_known_bytes(const Region& r) { return r.exact || !r.blocks.empty(); }
 
 /// The run that the strand's accesses from the place are in.
-AccessRun& run_of(Strand* me, const void* place) {
+AccessSpan& run_of(Strand* me, const void* place) {
   const auto at = reinterpret_cast<uintptr_t>(place);
   return me->runs[(at ^ at >> 4) % Strand::kRuns];
 }
@@ -203,7 +203,7 @@ bool ThreadOrder::join_run(const access::ProgramAccess& a, uintptr_t frame) {
       me->clear.owned != rank_->owned->changes())
     return false;
   if (is_private(*me, a.address, frame)) return true;
-  AccessRun& run = run_of(me, a.place);
+  AccessSpan& run = run_of(me, a.place);
   if (run.place != a.place || run.writes != a.writes || run.reads != a.reads) return false;
   if (a.address >= run.low && high <= run.high) return true;
   if (a.address != run.high || high - run.low > kMostRun) return false;
@@ -215,7 +215,7 @@ void ThreadOrder::add_to_run(Strand* me, const access::ProgramAccess& a) {
   constexpr uintptr_t kMostBytes = uintptr_t{1} << 26;
   const uintptr_t high = a.address + a.bytes;
   if (a.bytes > kMostBytes) return;
-  AccessRun& run = run_of(me, a.place);
+  AccessSpan& run = run_of(me, a.place);
   if (run.place == a.place && run.writes == a.writes && run.reads == a.reads &&
       a.address >= run.low && a.address <= run.high && high - run.low <= kMostRun) {
     run.high = std::max(run.high, high);
@@ -226,9 +226,9 @@ void ThreadOrder::add_to_run(Strand* me, const access::ProgramAccess& a) {
   me->any_run = true;
 }
 
-void ThreadOrder::end_run(Strand* me, AccessRun* run) {
+void ThreadOrder::end_run(Strand* me, AccessSpan* run) {
   if (!run->place) return;
-  const AccessRun ended = std::exchange(*run, {});
+  const AccessSpan ended = std::exchange(*run, {});
   if (me->now >= kMostCount || forgotten_ - ended.since > kMostForgotten) return;
   // The parts of the run whose memory has had no new owner.
   std::vector<ForgottenMemory> parts = {{ended.low, ended.high}};
@@ -245,7 +245,7 @@ void ThreadOrder::end_run(Strand* me, AccessRun* run) {
     if (part.low < part.high) record_range(me, ended, part.low, part.high);
 }
 
-void ThreadOrder::record_range(Strand* me, const AccessRun& run, uintptr_t low, uintptr_t high) {
+void ThreadOrder::record_range(Strand* me, const AccessSpan& run, uintptr_t low, uintptr_t high) {
   const uint32_t place = number_of_place(me, run.place);
   for (uintptr_t word = low / kWord * kWord; word < high; word += kWord) {
     const unsigned bytes = bytes_in(word, low, high);
@@ -261,7 +261,7 @@ void ThreadOrder::record_range(Strand* me, const AccessRun& run, uintptr_t low, 
 void ThreadOrder::settle(Strand* me) {
   if (!me || !me->any_run) return;
   me->any_run = false;
-  for (AccessRun& run : me->runs) end_run(me, &run);
+  for (AccessSpan& run : me->runs) end_run(me, &run);
 }
 
 void ThreadOrder::settle() { settle(running()); }

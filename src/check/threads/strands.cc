@@ -282,13 +282,11 @@ uint64_t ThreadOrder::tell_barrier(Sync what, Strand* me, uint64_t key, uint64_t
     objects_.erase(key + 1);
     return 0;
   }
-  const uint64_t turn =
-      what == Sync::kBarrierArrive && barrier.threads ? barrier.arrived++ / barrier.threads : value;
   if (what == Sync::kBarrierArrive)
-    release(me, key + turn % 2), end_awaits_that_have_come();
+    release(me, key + value % 2);
   else
-    acquire(me, key + turn % 2);
-  return turn;
+    acquire(me, key + value % 2);
+  return value;
 }
 
 void ThreadOrder::tell_atomic(Sync what, Strand* me, uint64_t key, uint64_t order) {
@@ -340,7 +338,9 @@ uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
 uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value) {
   const auto key = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(object));
   if (what == Sync::kWake) return end_awaits_at(object), 0;
-  if (const Strand* me = running(); me && !awaits_.empty()) awaits_.erase(me->number);
+  const Strand* before = running();
+  if (before && !awaits_.empty()) end_await_of(*before, what);
+  events_of_others_ += before != main_;
   if (what == Sync::kTaskBegins) return begin_task(value, key), 0;
   if (what == Sync::kTaskEnds) return end_task(value), 0;
   if (what == Sync::kThreadBegins) {
@@ -354,9 +354,13 @@ uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value)
   if (!me && what == Sync::kMember) {
     me = make_strand();
     if (me) me->of_region = true;
+    if (!me) teams_[key].unknown = true;
     set_here(me);
   }
-  if (!me) return 0;
+  // Those are counted, too, that have no strand.
+  if (what == Sync::kBarrierArrive) value = arrive(key);
+  if (!me || what == Sync::kBarrierArrive) end_awaits_that_have_come();
+  if (!me) return what == Sync::kBarrierArrive ? value : 0;
   if (what <= Sync::kForget) {
     if (what == Sync::kRelease) release(me, key);
     if (what == Sync::kAcquire) acquire(me, key);

@@ -95,7 +95,7 @@ class AccessHistory {
 /// Accesses of a strand from one place to adjoining memory, which are not in the history yet. Only
 /// the strand's thread uses its runs; they enter the history (ThreadOrder::settle) before anything
 /// can order what follows after them.
-struct AccessRun {
+struct AccessSpan {
   const void* place = nullptr;  ///< null: none
   uintptr_t low = 0, high = 0;
   const char* function = nullptr;
@@ -142,7 +142,7 @@ struct Strand {
   Strand* outer = nullptr;  ///< the strand that goes on when this one is over
   AccessHistory::LastPage last_page;
   static constexpr size_t kRuns = 16;
-  AccessRun runs[kRuns];
+  AccessSpan runs[kRuns];
   bool any_run = false;
   ClearMemory clear;
   uint32_t compared = 0;  ///< accesses that were compared since `clear` was made
@@ -222,8 +222,8 @@ class ThreadOrder {
     bool parked = false;
   };
   std::vector<AwaitingStrand> awaiting();
-  /// Lets the rank's first thread look again for what it awaits, now and then: it may have come
-  /// from code that tells nothing. Called when nothing in the process can go on.
+  /// Lets the rank's first thread look again for what it awaits, once after all that has happened:
+  /// it may have come from code that tells nothing. Called when nothing in the process can go on.
   void poke();
   /// The calling thread takes part in communication, by which others may learn what it knows.
   void begin_communication();
@@ -261,9 +261,11 @@ class ThreadOrder {
     bool over = false;
     void* waiter = nullptr;  ///< in MPIX_Tool_wait
   };
-  /// How often threads of a region have come to a barrier or to the region's end.
+  /// How often threads of a region have come to a barrier or to the region's end. `unknown`: one of
+  /// them has no strand, so that not all are counted.
   struct TeamCounts {
     uint64_t arrived = 0, ended = 0;
+    bool unknown = false;
   };
   static constexpr size_t kMostFences = 4;
   struct Barrier {
@@ -297,6 +299,9 @@ class ThreadOrder {
   void end_awaits_at(const void* object);
   void end_awaits_of_tasks(uint64_t team);
   void end_awaits_that_have_come();
+  void end_await_of(const Strand& me, access::Sync what);
+  uint64_t arrive(uint64_t barrier);
+  uint64_t happened() const { return events_of_others_ + rank_->communications; }
   void got_mutex(Strand* me, const void* mutex);
   void releases_mutex(Strand* me, const void* mutex);
   void forget_locked(uintptr_t low, uintptr_t high);
@@ -325,8 +330,8 @@ class ThreadOrder {
   void settle();
   void settle(Strand* me);
   void add_to_run(Strand* me, const access::ProgramAccess& access);
-  void end_run(Strand* me, AccessRun* run);
-  void record_range(Strand* me, const AccessRun& run, uintptr_t low, uintptr_t high);
+  void end_run(Strand* me, AccessSpan* run);
+  void record_range(Strand* me, const AccessSpan& run, uintptr_t low, uintptr_t high);
   bool conflicts_with(const Strand& me, const StrandUse& use, bool writes) const;
   const StrandUse* find_conflict(const Strand& me, uintptr_t low, uintptr_t high,
                                  bool writes) const;
@@ -355,8 +360,11 @@ class ThreadOrder {
   std::unordered_map<uint8_t, Want> wants_;    ///< by strand
   std::unordered_map<uint8_t, Await> awaits_;  ///< by strand
   std::unordered_map<uint64_t, TeamCounts> teams_;
-  std::unordered_map<const void*, int64_t> poked_;  ///< when, by place
-  std::vector<void*> woken_;                        ///< waiters to be woken without the lock
+  uint64_t events_of_others_ = 0;  ///< events of strands but that of the rank's first thread
+  /// Where poke() has last let the rank's first thread look again, and what had happened by then.
+  const void* poked_at_ = nullptr;
+  uint64_t poked_after_ = 0;
+  std::vector<void*> woken_;  ///< waiters to be woken without the lock
   std::unordered_map<uint64_t, Barrier> barriers_;
   std::unordered_map<uint64_t, PendingTask> tasks_;
   std::unordered_map<uint64_t, StrandKnowledge> starts_;

@@ -94,14 +94,18 @@ PARALLEL_RUNTIME_LOOP(runtime)
 PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
 
 // ---- Barriers -----------------------------------------------------------------------------------
-#define BARRIER(result, name, wait, keep, value) \
-  WRAP_GOMP(result, name, ()) {                  \
-    tell(Sync::kChunksEnd, nullptr);             \
-    tell(Sync::kArrive, nullptr);                \
-    wait;                                        \
-    keep __real_##name();                        \
-    tell(Sync::kLeave, nullptr);                 \
-    return value;                                \
+// A thread that is alone in its region is not told of: the checker may not know of the region.
+#define BARRIER(result, name, wait, keep, value)   \
+  WRAP_GOMP(result, name, ()) {                    \
+    tell(Sync::kChunksEnd, nullptr);               \
+    const bool alone = omp_get_num_threads() == 1; \
+    if (!alone) tell(Sync::kArrive, nullptr);      \
+    if (!alone) {                                  \
+      wait;                                        \
+    }                                              \
+    keep __real_##name();                          \
+    if (!alone) tell(Sync::kLeave, nullptr);       \
+    return value;                                  \
   }
 #define AWAITS_TEAM await(Sync::kAwaitsTeam, nullptr, FGMPI_PLACE, omp_get_num_threads())
 BARRIER(void, GOMP_barrier, AWAITS_TEAM, , )
