@@ -366,12 +366,14 @@ int MPIX_Tool_places(MPIX_Tool_placed placed);
 /* Sends up to 1000 bytes to the tool's copy in a process. They arrive before every message that a
  * rank of the calling process sends later to a rank there. Local. Errors: MPI_ERR_ARG. */
 int MPIX_Tool_notify(int process, const void* data, int bytes);
-/* Sets a function that is called when all ranks of the process wait and no message has arrived for
- * a while, before the library checks whether the whole job waits for ever. The function calls
- * nothing of MPI but MPIX_Tool_notify, whose bytes arrive before a deadlock is reported. Null:
- * none. A tool calls this before MPI_Init. Local. */
+/* Sets functions of a tool. `parked` is called when all ranks of the process wait and no message
+ * has arrived for a while, before the library checks whether the whole job waits for ever. It calls
+ * nothing of MPI but MPIX_Tool_notify, whose bytes arrive before a deadlock is reported. `stuck` is
+ * called when nothing in the process can go on by itself, and calls nothing of MPI but
+ * MPIX_Tool_wake; there is no deadlock where it wakes a rank. Null: none. A tool calls this before
+ * MPI_Init. Local. */
 typedef void (*MPIX_Tool_idle)(void);
-int MPIX_Tool_parked(MPIX_Tool_idle parked);
+int MPIX_Tool_parked(MPIX_Tool_idle parked, MPIX_Tool_idle stuck);
 /* Sets functions for ends of ranks that are no errors of MPI. `left` is called by a rank that has
  * called MPI_Init and ends without MPI_Finalize, with its exit status, before the library finalizes
  * it. `crashed` is called in the handler of a signal such as SIGSEGV, once what has happened was

@@ -279,12 +279,15 @@ namespace {
   if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
     follow_ends();
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
-    MPIX_Tool_parked([] {
-      for (const auto& rank : g_process.all)
-        if (rank && rank->order) rank->order->poke();
-      send_held_details();
-      send_due_notices();
-    });
+    MPIX_Tool_parked(
+        [] {
+          send_held_details();
+          send_due_notices();
+        },
+        [] {
+          for (const auto& rank : g_process.all)
+            if (rank && rank->order) rank->order->poke();
+        });
   }
   follow_conflicts();
 }

@@ -471,8 +471,8 @@ inline constexpr int kNoticeGroupTree = 13;
 /// is deadlocked and has been reported (FGMPI_DEADLOCK=abort). Runs on the host stack.
 bool all_parked();
 /// Sets a tool's function that is called before all_parked(); nullptr: none. It may call notify(),
-/// and must not switch.
-void set_tool_parked(void (*parked)());
+/// and must not switch. `stuck` is called where all wait for MPI, and may wake ranks.
+void set_tool_parked(void (*parked)(), void (*stuck)());
 /// The function to install as the scheduler's hook: all_parked(), or, where a tool has set a
 /// function, one that calls that first.
 bool (*parked_hook())();

@@ -357,6 +357,9 @@ bool outside_is_awaited() {
   }
   return now_ns() - since < kPatienceWithOutside;
 }
+
+void (*g_tool_parked)() = nullptr;
+void (*g_tool_stuck)() = nullptr;
 }  // namespace
 
 bool all_parked() {
@@ -368,17 +371,20 @@ bool all_parked() {
   if (g_detection.over()) return true;
   g_ask_again = !quiet();
   if (g_ask_again || !all_wait_for_mpi()) return false;
+  if (g_tool_stuck) {
+    g_tool_stuck();
+    if (!all_wait_for_mpi()) return false;
+  }
   if (g_av.processes() > 1) return g_detection.on_passive();
   const Verdict verdict = judge(local_report(), g_connected_to_others);
   if (verdict == Verdict::kGivesWay) pull_past_limit();
   return verdict == Verdict::kJobEnds;
 }
 
-namespace {
-void (*g_tool_parked)() = nullptr;
-}  // namespace
-
-void set_tool_parked(void (*parked)()) { g_tool_parked = parked; }
+void set_tool_parked(void (*parked)(), void (*stuck)()) {
+  g_tool_parked = parked;
+  g_tool_stuck = stuck;
+}
 
 bool (*parked_hook())() {
   if (!g_tool_parked) return all_parked;

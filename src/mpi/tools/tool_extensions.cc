@@ -104,9 +104,9 @@ FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), v
   return MPI_SUCCESS;
 }
 
-FGMPI_EXTENSION int MPIX_Tool_parked(void (*parked)()) {
-  FGMPI_TAKE_TURN("MPIX_Tool_parked", MPIX_Tool_parked(parked));
-  pt2pt::set_tool_parked(parked);
+FGMPI_EXTENSION int MPIX_Tool_parked(void (*parked)(), void (*stuck)()) {
+  FGMPI_TAKE_TURN("MPIX_Tool_parked", MPIX_Tool_parked(parked, stuck));
+  pt2pt::set_tool_parked(parked, stuck);
   return MPI_SUCCESS;
 }
 
