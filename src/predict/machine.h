@@ -21,14 +21,9 @@
 #include <vector>
 
 #include "base/status.h"
+#include "predict/virtual_time.h"
 
 namespace fgmpi::predict {
-
-/// Virtual time in picoseconds: 106 days. A byte takes fractions of a nanosecond.
-using VirtualTime = int64_t;
-inline constexpr VirtualTime kPicosecondsPerNs = 1000;
-inline constexpr VirtualTime kNever = INT64_MAX;
-inline VirtualTime from_ns(double ns) { return static_cast<VirtualTime>(ns * 1000 + 0.5); }
 
 /// LogGP's parameters from a size on.
 struct LinkPiece {
