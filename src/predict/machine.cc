@@ -24,6 +24,40 @@ void append_class(std::string* out, const char* name, const LinkClass& links) {
   }
 }
 
+void append_topology(std::string* out, const TopologyShape& shape) {
+  if (shape.kind == TopologyKind::kNone) return;
+  std::ostringstream text;
+  text.precision(17);
+  text << "topology " << static_cast<int>(shape.kind);
+  for (const uint32_t n : shape.numbers) text << ' ' << n;
+  text << '\n';
+  for (const TopologyLink& link : shape.links)
+    text << "topology_link " << link.per_byte << ' ' << link.latency << '\n';
+  for (const TopologyShape::Edge& e : shape.edges)
+    text << "topology_edge " << e.ends[0] << ' ' << e.ends[1] << ' ' << e.link.per_byte << ' '
+         << e.link.latency << '\n';
+  *out += text.str();
+}
+
+/// Reads one line about the topology. Returns false where it is none.
+bool read_topology(const std::string& key, std::istringstream& in, TopologyShape* shape) {
+  if (key == "topology") {
+    int kind = 0;
+    if (!(in >> kind) || kind < 0 || kind > static_cast<int>(TopologyKind::kGraph)) return false;
+    shape->kind = static_cast<TopologyKind>(kind);
+    for (uint32_t n = 0; in >> n;) shape->numbers.push_back(n);
+    return true;
+  }
+  TopologyShape::Edge edge{};
+  if (key == "topology_edge" && !(in >> edge.ends[0] >> edge.ends[1])) return false;
+  if (!(in >> edge.link.per_byte >> edge.link.latency)) return false;
+  if (key == "topology_edge")
+    shape->edges.push_back(edge);
+  else
+    shape->links.push_back(edge.link);
+  return true;
+}
+
 /// Reads one line. Returns false where it is none of to_text().
 bool read_line(std::istringstream& in, PredictedMachine* m) {
   std::string key, word;
@@ -34,7 +68,12 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "overlaps") return static_cast<bool>(in >> m->overlaps);
   if (key == "factor") return static_cast<bool>(in >> m->compute_factor);
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
+  if (key.starts_with("topology")) return read_topology(key, in, &m->topology);
   if (!(in >> word)) return false;
+  if (key == "contention") {
+    m->contention = word == "links" ? ContentionModel::kLinks : ContentionModel::kEnds;
+    return true;
+  }
   if (key == "placement") {
     m->placement = word == "cyclic" ? NodePlacement::kCyclic : NodePlacement::kBlock;
     return true;
@@ -57,16 +96,18 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
 
 std::string PredictedMachine::to_text() const {
   char line[512];
-  std::snprintf(line, sizeof line,
-                "name %s\nnodes %u\nranks_per_node %u\nplacement %s\noverlaps %d\ncompute %s\n"
-                "factor %.17g\nreduce %.17g\n",
-                name.c_str(), nodes, ranks_per_node,
-                placement == NodePlacement::kCyclic ? "cyclic" : "block", overlaps ? 1 : 0,
-                compute == ComputeModel::kNone ? "none" : "measured", compute_factor,
-                reduce_per_byte);
+  std::snprintf(
+      line, sizeof line,
+      "name %s\nnodes %u\nranks_per_node %u\nplacement %s\ncontention %s\noverlaps %d\n"
+      "compute %s\n"
+      "factor %.17g\nreduce %.17g\n",
+      name.c_str(), nodes, ranks_per_node, placement == NodePlacement::kCyclic ? "cyclic" : "block",
+      contention == ContentionModel::kLinks ? "links" : "ends", overlaps ? 1 : 0,
+      compute == ComputeModel::kNone ? "none" : "measured", compute_factor, reduce_per_byte);
   std::string text = line;
   append_class(&text, "inside", inside);
   append_class(&text, "between", between);
+  append_topology(&text, topology);
   return text;
 }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "predict/topology.h"
 #include "predict/virtual_time.h"
 
 namespace fgmpi::predict {
@@ -55,13 +56,19 @@ inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {
 
 enum class NodePlacement : uint8_t { kBlock, kCyclic };
 enum class ComputeModel : uint8_t { kMeasured, kNone };
+/// Where transfers wait for each other: at the ports of both nodes, one after the other, or on each
+/// link of their way, of which each has a share.
+enum class ContentionModel : uint8_t { kEnds, kLinks };
 
 struct PredictedMachine {
   std::string name = "machine";
   uint32_t nodes = 0;  ///< 0: as many as the ranks need
+  int nodes_line = 0;  ///< the line of `count` in the file, for mpiexec's errors
   uint32_t ranks_per_node = 1;
   NodePlacement placement = NodePlacement::kBlock;
   LinkClass inside, between;
+  TopologyShape topology;
+  ContentionModel contention = ContentionModel::kEnds;
   /// Whether a rendezvous goes on while its ranks compute.
   bool overlaps = true;
   ComputeModel compute = ComputeModel::kMeasured;

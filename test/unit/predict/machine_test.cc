@@ -18,6 +18,11 @@ PredictedMachine example() {
   m.inside.pieces = {{0, 1, 2, 3, 4, 0.5}};
   m.between.pieces = {{0, 10, 20, 30, 40, 1.25}, {1000, 11, 21, 31, 41, 1.0 / 3}};
   m.between.eager_bytes = 12;
+  m.contention = ContentionModel::kLinks;
+  m.topology.kind = TopologyKind::kGraph;
+  m.topology.numbers = {3, 1};
+  m.topology.links = {{0.25, 7}, {1.0 / 3, 0}};
+  m.topology.edges = {{{0, 3}, {1.0 / 7, 5}}, {{1, 3}, {0, 0}}};
   return m;
 }
 
@@ -29,6 +34,10 @@ TEST(Machine, TextAndBack) {
   EXPECT_EQ(read.name, m.name);
   EXPECT_EQ(read.between.pieces[1].per_byte, 1.0 / 3);
   EXPECT_FALSE(read.overlaps);
+  EXPECT_EQ(read.contention, ContentionModel::kLinks);
+  EXPECT_EQ(read.topology.numbers, m.topology.numbers);
+  EXPECT_EQ(read.topology.links[1].per_byte, 1.0 / 3);
+  EXPECT_EQ(read.topology.edges[0].link.per_byte, 1.0 / 7);
 }
 
 TEST(Machine, WrongTextsAreErrors) {
@@ -38,6 +47,8 @@ TEST(Machine, WrongTextsAreErrors) {
   EXPECT_FALSE(PredictedMachine::from_text(good + "colour blue\n", &read).ok());
   EXPECT_FALSE(PredictedMachine::from_text(good + "piece inside 1 2\n", &read).ok());
   EXPECT_FALSE(PredictedMachine::from_text(good + "ranks_per_node 0\n", &read).ok());
+  EXPECT_FALSE(PredictedMachine::from_text(good + "topology 17 1\n", &read).ok());
+  EXPECT_FALSE(PredictedMachine::from_text(good + "topology_edge 1 2 x 3\n", &read).ok());
 }
 
 TEST(Machine, PiecesAndNodes) {
