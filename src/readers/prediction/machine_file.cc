@@ -10,20 +10,20 @@
 #include <sstream>
 
 #include "base/strings.h"
-#include "readers/prediction/json_value.h"
+#include "readers/prediction/json_keys.h"
+#include "readers/prediction/network.h"
 
 namespace fgmpi::predict {
 namespace {
 
 using JsonKind = JsonValue::JsonKind;
 
-/// The name of a file, for errors about its values.
-class MachineReader {
+class MachineReader : JsonKeys {
  public:
-  explicit MachineReader(std::string file) : file_(std::move(file)) {}
+  using JsonKeys::JsonKeys;
 
   Status machine(const JsonValue& root, PredictedMachine* out) const {
-    FGMPI_TRY(keys(root, "the file", {"name", "nodes", "compute", "links", "progress"}));
+    FGMPI_TRY(keys(root, "the file", {"name", "nodes", "compute", "links", "network", "progress"}));
     if (const JsonValue* name = root.find("name")) FGMPI_TRY(string(*name, "name", &out->name));
     if (const JsonValue* nodes = root.find("nodes")) FGMPI_TRY(read_nodes(*nodes, out));
     if (const JsonValue* compute = root.find("compute")) FGMPI_TRY(read_compute(*compute, out));
@@ -36,67 +36,40 @@ class MachineReader {
     if (!links) return missing(root, "links");
     FGMPI_TRY(keys(*links, "links", {"inside", "between"}));
     FGMPI_TRY(read_class(*links, "inside", &out->inside));
-    return read_class(*links, "between", &out->between);
+    FGMPI_TRY(read_class(*links, "between", &out->between));
+    if (const JsonValue* network = root.find("network"))
+      FGMPI_TRY(read_network(*this, *network, &out->topology));
+    return check_nodes(root, out);
   }
 
  private:
-  Status at(const JsonValue& value, const char* text) const {
-    return error(MPI_ERR_ARG, "%s, line %d: %s", file_.c_str(), value.line, text);
-  }
-  Status missing(const JsonValue& in, const char* key) const {
-    return at(in, format("%s is missing", key).c_str());
-  }
-  /// Checks that a value is an object with no other keys.
-  Status keys(const JsonValue& value, const char* what,
-              std::initializer_list<const char*> allowed) const {
-    if (value.kind != JsonKind::kObject)
-      return at(value, format("%s: allowed is an object { ... }", what).c_str());
-    std::string list;
-    for (const char* key : allowed) list += (list.empty() ? "" : ", ") + std::string(key);
-    for (const auto& [key, member] : value.members)
-      if (std::find(allowed.begin(), allowed.end(), key) == allowed.end())
-        return at(member,
-                  format("%s in %s: allowed are %s", key.c_str(), what, list.c_str()).c_str());
-    return {};
-  }
-  Status string(const JsonValue& value, const char* key, std::string* out) const {
-    if (value.kind != JsonKind::kString)
-      return at(value, format("%s: allowed is a text in quotes", key).c_str());
-    *out = value.text;
-    return {};
-  }
-  Status one_of(const JsonValue& value, const char* key, std::initializer_list<const char*> allowed,
-                std::string* out) const {
-    FGMPI_TRY(string(value, key, out));
-    std::string list;
-    for (const char* word : allowed) {
-      if (*out == word) return {};
-      list += (list.empty() ? "" : ", ") + std::string(word);
-    }
-    return at(value, format("%s: %s: allowed are %s", key, out->c_str(), list.c_str()).c_str());
-  }
-  Status number(const JsonValue& object, const char* key, double least, double most,
-                double* out) const {
-    const JsonValue* value = object.find(key);
-    if (!value) return {};
-    if (value->kind == JsonKind::kNumber && value->number >= least && value->number <= most) {
-      *out = value->number;
-      return {};
-    }
-    return at(*value, format("%s: allowed is a number from %g to %g", key, least, most).c_str());
-  }
-
   Status read_nodes(const JsonValue& nodes, PredictedMachine* out) const {
     FGMPI_TRY(keys(nodes, "nodes", {"count", "ranks", "placement"}));
     double count = 0, ranks = 1;
     FGMPI_TRY(number(nodes, "count", 1, 1e6, &count));
     FGMPI_TRY(number(nodes, "ranks", 1, 1e5, &ranks));
     out->nodes = static_cast<uint32_t>(count);
+    if (const JsonValue* value = nodes.find("count")) out->nodes_line = value->line;
     out->ranks_per_node = static_cast<uint32_t>(ranks);
     std::string word = "block";
     if (const JsonValue* placement = nodes.find("placement"))
       FGMPI_TRY(one_of(*placement, "placement", {"block", "cyclic"}, &word));
     out->placement = word == "cyclic" ? NodePlacement::kCyclic : NodePlacement::kBlock;
+    return {};
+  }
+  /// A topology bounds the number of nodes, where the file does not.
+  Status check_nodes(const JsonValue& root, PredictedMachine* out) const {
+    const uint64_t held = out->topology.nodes();
+    if (held == UINT64_MAX) return {};
+    const JsonValue* network = root.find("network");
+    if (out->nodes > held)
+      return error(MPI_ERR_ARG, "%s, line %d: count: %u; the %s of line %d has %llu nodes",
+                   file().c_str(), out->nodes_line, out->nodes, name_of(out->topology.kind),
+                   network->line, static_cast<unsigned long long>(held));
+    if (out->nodes == 0) {
+      out->nodes = static_cast<uint32_t>(held);
+      out->nodes_line = network->line;
+    }
     return {};
   }
   Status read_compute(const JsonValue& compute, PredictedMachine* out) const {
@@ -150,8 +123,6 @@ class MachineReader {
     }
     return {};
   }
-
-  const std::string file_;
 };
 
 }  // namespace
@@ -164,6 +135,15 @@ Status read_machine(const std::string& text, const std::string& name, PredictedM
   FGMPI_TRY(MachineReader(name).machine(root, &machine));
   *out = std::move(machine);
   return {};
+}
+
+Status check_ranks(const PredictedMachine& machine, const std::string& named, int64_t ranks) {
+  const int64_t held = int64_t{machine.nodes} * machine.ranks_per_node;
+  if (machine.nodes == 0 || ranks <= held) return {};
+  return error(MPI_ERR_ARG,
+               "-predict %s, line %d: count: %u nodes of %u ranks hold %lld ranks; %lld are to run",
+               named.c_str(), machine.nodes_line, machine.nodes, machine.ranks_per_node,
+               static_cast<long long>(held), static_cast<long long>(ranks));
 }
 
 Status find_machine(const std::string& named, PredictedMachine* out) {

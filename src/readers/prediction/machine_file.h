@@ -22,6 +22,9 @@ const std::vector<MachinePreset>& machine_presets();
 /// Reads a machine from a JSON text. `name`: the file, for errors. Errors: MPI_ERR_ARG, which names
 /// the line, the key, its value and what is allowed.
 Status read_machine(const std::string& text, const std::string& name, PredictedMachine* out);
+/// Do the machine's nodes hold so many ranks? `named`: as below. Errors: MPI_ERR_ARG, which names
+/// the file, the line of the number of nodes and both numbers.
+Status check_ranks(const PredictedMachine& machine, const std::string& named, int64_t ranks);
 /// As above; `named`: a preset's name, or a file. Errors: also that there is neither.
 Status find_machine(const std::string& named, PredictedMachine* out);
 
