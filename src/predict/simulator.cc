@@ -64,6 +64,9 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     nodes = std::max(nodes, ranks_[i].node + 1);
   }
   node_ports_.resize(nodes);
+  if (machine_.topology.kind != TopologyKind::kNone ||
+      machine_.contention == ContentionModel::kLinks)
+    network_ = std::make_unique<TransferNetwork>(machine_, nodes);
 }
 
 // ---- Clocks -------------------------------------------------------------------------------------
@@ -195,14 +198,24 @@ void Simulator::happen(const Event& e) {
   }
 }
 
+VirtualTime Simulator::next_time() {
+  const VirtualTime event = events_.empty() ? kNever : events_.first().at;
+  if (!network_ || !network_->shares_links()) return event;
+  return std::min(event, network_->first(now_, event));
+}
+
 bool Simulator::all_parked() {
   in_event_ = true;
-  while (!events_.empty()) {
+  for (;;) {
+    const VirtualTime event = events_.empty() ? kNever : events_.first().at;
+    const VirtualTime next = next_time();
     // Events at the same time belong to one look: ranks that they wake are at this time or later.
-    if (sched::anything_ready() && events_.first().at > now_) break;
-    const Event e = events_.pop();
-    now_ = e.at;
-    happen(e);
+    if (next == kNever || (next > now_ && sched::anything_ready())) break;
+    now_ = next;
+    if (next < event)
+      end_flow(network_->pop());
+    else
+      happen(events_.pop());
   }
   in_event_ = false;
   return sched::anything_ready();
@@ -238,7 +251,7 @@ void Simulator::await_touch(uint32_t index, VirtualTime latest, const sched::Wai
 
 void Simulator::settle(uint32_t index, const sched::WaitSite* site) {
   const VirtualTime clock = ranks_[index].clock;
-  if (!sched::anything_ready() && (events_.empty() || events_.first().at > clock)) return;
+  if (!sched::anything_ready() && next_time() > clock) return;
   park_until(index, clock, site);
 }
 
@@ -289,13 +302,37 @@ VirtualTime Simulator::occupy(VirtualTime* free_from, const LinkPiece& piece, ui
   return start;
 }
 
+/// Within a node the class of links is all there is to the latency.
+VirtualTime Simulator::latency_of(const PredictedTransfer& t, const LinkPiece& piece) const {
+  if (!network_) return piece.latency;
+  return piece.latency + network_->latency(ranks_[t.from].node, ranks_[t.to].node);
+}
+
+/// The bytes move with those of others that share links with them. A message that is shorter than
+/// the gap of its port has left it before the port is free again.
+void Simulator::begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_t bytes) {
+  t->due = now_ + occupancy(piece, bytes);
+  network_->begin(now_, piece, bytes, ranks_[t->from].node, ranks_[t->to].node, t);
+}
+
+void Simulator::end_flow(PredictedTransfer* t) {
+  const uint64_t bytes = bytes_under_way(*t);
+  const LinkPiece& piece = link_of(*t).piece(bytes);
+  const VirtualTime gap = occupancy(piece, bytes) - data_time(piece, bytes);
+  contention_ += now_ - t->due;
+  if (t->sends_data) push_event(now_ - gap, Event::kSent, t->from, t);
+  push_event(now_ - gap + latency_of(*t, piece), Event::kArrive, t->from, t);
+}
+
 void Simulator::leave_port(PredictedTransfer* t) {
   const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
+  if (network_ && network_->shares_links() && &link == &machine_.between)
+    return begin_flow(t, piece, bytes);
   const VirtualTime start = occupy(&port_of(t->from, link).out, piece, bytes);
   if (t->sends_data) push_event(start + data_time(piece, bytes), Event::kSent, t->from, t);
-  push_event(start + piece.latency, Event::kReach, t->from, t);
+  push_event(start + latency_of(*t, piece), Event::kReach, t->from, t);
 }
 
 void Simulator::reach_port(PredictedTransfer* t) {
@@ -323,7 +360,7 @@ void Simulator::arrive(PredictedTransfer* t) {
 /// The receiver of a rendezvous permits the sender to send the data.
 void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
   t->rendezvous = false;
-  push_event(at + link_of(*t).piece(0).latency, Event::kClear, t->to, t);
+  push_event(at + latency_of(*t, link_of(*t).piece(0)), Event::kClear, t->to, t);
 }
 
 /// Permission to send has reached the sender.

@@ -40,6 +40,7 @@
 #include "predict/hooks.h"
 #include "predict/outcome.h"
 #include "predict/schedule.h"
+#include "predict/transfer_network.h"
 #include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 
@@ -56,6 +57,7 @@ struct PredictedTransfer {
   bool has_sent = false;    ///< the data has been copied to the receive, and the send is complete
   bool arrived = false;     ///< the message is in the queue of its endpoint
   PredictedTransfer* next = nullptr;  ///< of free ones
+  VirtualTime due = 0;  ///< when its bytes would have left their port if they had it alone
   // The message of the program:
   pt2pt::UnexpectedMessage* message = nullptr;
   pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
@@ -187,6 +189,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// Returns the event's order.
   uint64_t push_event(VirtualTime at, Event::What what, uint32_t rank, PredictedTransfer* transfer);
   void happen(const Event& e);
+  /// When the next event happens, or the bytes of the next transfer have moved.
+  VirtualTime next_time();
   /// Parks until another event of the rank's, or until kWake at `latest`. May switch.
   void park_until(uint32_t rank, VirtualTime latest, const sched::WaitSite* site);
   /// Parks the running rank until all that happens up to its clock has happened. May switch.
@@ -206,7 +210,10 @@ class Simulator final : public pt2pt::MessageDecider,
   uint64_t bytes_under_way(const PredictedTransfer& t) const { return t.rendezvous ? 0 : t.bytes; }
   /// The transfer waits until a port is free, then keeps it busy. Returns when it begins.
   VirtualTime occupy(VirtualTime* free_from, const LinkPiece& piece, uint64_t bytes);
+  VirtualTime latency_of(const PredictedTransfer& t, const LinkPiece& piece) const;
   void leave_port(PredictedTransfer* t);
+  void begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_t bytes);
+  void end_flow(PredictedTransfer* t);
   void reach_port(PredictedTransfer* t);
   void arrive(PredictedTransfer* t);
   void permit(PredictedTransfer* t, VirtualTime at);
@@ -237,6 +244,8 @@ class Simulator final : public pt2pt::MessageDecider,
   const PredictedMachine machine_;
   std::vector<PredictedRank> ranks_;
   std::vector<NodePort> node_ports_, rank_ports_;
+  /// nullptr: all ways are the same, and transfers wait for ports.
+  std::unique_ptr<TransferNetwork> network_;
   EventQueue events_;
   VirtualTime now_ = 0;
   std::vector<RequestTimes> requests_;

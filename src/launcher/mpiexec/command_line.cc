@@ -171,7 +171,7 @@ class Parser {
     if (sections_.empty() || (sections_.back().program.empty() && !programless_))
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     if (sections_.empty()) sections_.emplace_back();
-    FGMPI_TRY(prepare_prediction(*plan));
+    FGMPI_TRY(prepare_prediction(plan));
     for (auto& s : sections_) FGMPI_TRY(compute_processes(&s));
     const bool explored = plan->explore.wanted || !plan->replay.empty();
     if (!explored && plan->predict.machine.empty()) share_processes(plan);
@@ -243,6 +243,7 @@ class Parser {
     if (name == "nfg") return number(&o, &s->nfg);
     if (name == "ranks") return ranks(&o, s, plan);
     if (name == "predict-compute") return compute_model(&o, plan);
+    if (name == "predict-contention") return contention_model(&o, plan);
     if (name == "fuzz") return fuzzing(&o, plan);
     if (name == "x") return exported_variable(&o, s);
     if (name == "initial-errhandler") return initial_errhandler(&o, s);
@@ -395,27 +396,40 @@ class Parser {
     return set_name(*o, &plan->predict.compute);
   }
 
+  Status contention_model(Option* o, LaunchPlan* plan) {
+    FGMPI_TRY(value_of(o));
+    if (o->value != "ends" && o->value != "links")
+      return error(MPI_ERR_ARG, "%s: allowed are ends and links", o->text().c_str());
+    return set_name(*o, &plan->predict.contention);
+  }
+
   /// -predict: all ranks run in one process.
-  Status prepare_prediction(const LaunchPlan& plan) {
-    if (plan.predict.machine.empty()) {
-      const bool given = !plan.predict.ranks.empty() || !plan.predict.compute.empty();
+  Status prepare_prediction(LaunchPlan* plan) {
+    if (plan->predict.machine.empty()) {
+      const bool given = !plan->predict.ranks.empty() || !plan->predict.compute.empty() ||
+                         !plan->predict.contention.empty();
       return given ? error(MPI_ERR_ARG,
-                           "-ranks with several numbers, -predict-compute: allowed with -predict")
+                           "-ranks with several numbers, -predict-compute, -predict-contention: "
+                           "allowed with -predict")
                    : Status();
     }
     ProgramSection& s = sections_[0];
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "-predict %s: %zu programs are given; allowed is one",
-                   plan.predict.machine.c_str(), sections_.size());
-    if (plan.explore.wanted || !plan.replay.empty() || plan.check || plan.report.any() ||
-        plan.survives || !track_.empty())
+                   plan->predict.machine.c_str(), sections_.size());
+    if (plan->explore.wanted || !plan->replay.empty() || plan->check || plan->report.any() ||
+        plan->survives || !track_.empty())
       return error(MPI_ERR_ARG,
-                   "-predict %s: allowed beside it are -n, -nfg, -ranks, -predict-compute, and "
+                   "-predict %s: allowed beside it are -n, -nfg, -ranks, -predict-compute, "
+                   "-predict-contention, and "
                    "options that set variables",
-                   plan.predict.machine.c_str());
+                   plan->predict.machine.c_str());
     s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
     s.ranks = 0;
     s.processes = 1;
+    plan->predict.most_ranks = s.nfg;
+    if (const auto& each = plan->predict.ranks; !each.empty())
+      plan->predict.most_ranks = *std::max_element(each.begin(), each.end());
     return {};
   }
 

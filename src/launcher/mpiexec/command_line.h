@@ -58,7 +58,9 @@ struct LaunchPlan {
   struct Predict {
     std::string machine;         ///< a preset or a file; "": not wanted
     std::string compute;         ///< -predict-compute; "": measured
+    std::string contention;      ///< -predict-contention; "": at the ends
     std::vector<int64_t> ranks;  ///< several numbers behind -ranks: a run for each
+    int64_t most_ranks = 0;      ///< of all runs
   } predict;
   std::string replay;    ///< -replay: the witness
   Words replay_command;  ///< runs in place of the witness's program; may be empty

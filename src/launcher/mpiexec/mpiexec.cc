@@ -67,6 +67,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)
   -ranks N,N,...    with -predict: a run for each number, and a table
   -predict-compute=C     what computing takes there: measured (times the file's speed), a factor of it, or none
+  -predict-contention=C  where messages wait for each other: ends (the ports of nodes), or links (of the file's network)
   -initial-errhandler H  the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at first: mpi_errors_return, ...
   -configfile F     takes programs and their options from F, one program a line
   -help, -version   this text; the version

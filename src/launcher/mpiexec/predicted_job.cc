@@ -67,6 +67,8 @@ PredictedJob::~PredictedJob() { remove_job_folder(folder_); }
 Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string& library_folder) {
   predict::PredictedMachine machine;
   FGMPI_TRY(predict::find_machine(wishes.machine, &machine));
+  FGMPI_TRY(predict::check_ranks(machine, wishes.machine, wishes.most_ranks));
+  if (wishes.contention == "links") machine.contention = predict::ContentionModel::kLinks;
   if (wishes.compute == "none")
     machine.compute = predict::ComputeModel::kNone;
   else if (!wishes.compute.empty() && wishes.compute != "measured")
