@@ -30,6 +30,35 @@ says "bad.json, line 6: latency_ns: allowed is a number from 0"
 sed 's/"from": 100000/"from": 0/' "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
 says "line 10: from: allowed is 0 in the first piece, then ascending"
+sed 's/"nodes": {/"nodes": {"count": 2, /' "$machine" > small.json
+run 1 -predict small.json -n 5 "$program"
+says "-predict small.json, line 3: count: 2 nodes of 2 ranks hold 4 ranks; 5 are to run"
+run 1 -predict small.json -ranks 2,6,4 "$program"
+says "hold 4 ranks; 6 are to run"
+run 0 -predict small.json -n 4 "$program"
+# network KEYS: the machine with a network.
+network() { sed "3i\\  \"network\": {$1}," "$machine" > network.json; }
+network '"topology": "torus", "dimensions": [2, 2]'
+run 1 -predict network.json -n 9 "$program"
+says "network.json, line 3: count: 4 nodes of 2 ranks hold 8 ranks; 9 are to run"
+run 0 -predict network.json -predict-contention=links -n 4 "$program"
+network '"topology": "ring"'
+run 1 -predict network.json -n 4 "$program"
+says "line 3: topology: ring: allowed are switch, fat tree, torus, dragonfly, graph"
+network '"topology": "graph", "nodes": 2, "links": [{"ends": [0, "a"]}, {"ends": [1, "b"]}]'
+run 1 -predict network.json -n 4 "$program"
+says "line 3: links: no way leads from node 1 to node 0"
+network '"topology": "dragonfly", "groups": 4, "routers": 1, "nodes": 1, "global": 2'
+run 1 -predict network.json -n 4 "$program"
+says "1 routers with 2 links to other groups do not reach 3 groups"
+network '"topology": "torus", "dimensions": [2]'
+sed -i 's/"nodes": {/"nodes": {"count": 3, /' network.json
+run 1 -predict network.json -n 4 "$program"
+says "line 4: count: 3; the torus of line 3 has 2 nodes"
+run 1 -predict one-node -predict-contention=both -n 4 "$program"
+says "-predict-contention=both: allowed are ends and links"
+run 1 -predict-contention=links -n 4 "$program"
+says "allowed with -predict"
 head -n 5 "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
 says "bad.json, line 6:"
