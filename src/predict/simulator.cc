@@ -130,6 +130,7 @@ void Simulator::leave() {
   for (size_t i = 0; i < rank.runs.size(); ++i)
     await_run(index, rank.runs[i].run, rank.runs[i].member);
   rank.runs.clear();
+  if (rank.found.overhead) collect(&rank, &rank.found);
   const VirtualTime passed = rank.clock - rank.entered;
   const bool is_message = rank.group == CallGroup::kMessage || rank.group == CallGroup::kCompletion;
   (is_message                             ? rank.times.messages
@@ -462,6 +463,8 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
     RequestTimes& times = times_of(request->handle);
     times.done = at;
     times.overhead = overhead;
+  } else if (request && !in_event_) {  // it gets its handle when it has been posted
+    rank.found = {0, at, overhead};
   } else {
     raise_clock(&rank.clock, at);
     rank.clock += overhead;
@@ -486,7 +489,10 @@ RequestTimes& Simulator::times_of(uint32_t handle) {
 
 void Simulator::record_posted(MPI_Request request) {
   if (!comm::rank_state() || static_cast<uint32_t>(request) == pt2pt::kSentHandle) return;
-  times_of(static_cast<uint32_t>(request)).posted = running().clock;
+  PredictedRank& rank = running();
+  RequestTimes& times = times_of(static_cast<uint32_t>(request));
+  if (rank.found.overhead) times = std::exchange(rank.found, RequestTimes());
+  times.posted = rank.clock;
 }
 
 /// The rank collects a complete request: its clock is behind the completion, and behind what the

@@ -176,6 +176,8 @@ class Simulator final : public pt2pt::MessageDecider,
     std::vector<MemberRef> runs;  ///< the collectives that its present call waits for
     coll::EarlyExitWait* early_exit = nullptr;
     std::vector<WaitedRequest> waited;
+    /// A receive that its present call posts has found its message: what the rank has yet to do.
+    RequestTimes found;
     RankTimes times;
   };
   struct NodePort {
