@@ -25,6 +25,13 @@ constexpr uint64_t kContextMaskBytes = 256;
 
 bool is_neighbour(CollectiveKind kind) { return kind >= CollectiveKind::kNeighborAllgather; }
 
+/// Do members exchange other numbers of bytes than each other?
+bool has_own_bytes(CollectiveKind kind) {
+  return kind == CollectiveKind::kAlltoallv || kind == CollectiveKind::kAlltoallw ||
+         kind == CollectiveKind::kGatherv || kind == CollectiveKind::kScatterv ||
+         is_neighbour(kind);
+}
+
 uint64_t size_of(const coll::Segment& segment) { return static_cast<uint64_t>(segment.bytes()); }
 
 /// Fills in the bytes with each peer, those of the peers at the least distance first.
@@ -103,7 +110,9 @@ void Simulator::fill_shape(const comm::Comm* comm, uint8_t operation, const Args
 /// Fills in the bytes of one member where members differ.
 void Simulator::fill_member(const comm::Comm* comm, const Args* args, CollectiveRun* run) {
   const auto me = static_cast<uint32_t>(comm->rank);
-  MemberBytes& own = run->members[me].own;
+  std::unique_ptr<MemberBytes>& bytes = run->members[me].own;
+  if (!bytes) bytes = std::make_unique<MemberBytes>();
+  MemberBytes& own = *bytes;
   const uint32_t n = run->shape.members, root = run->shape.root;
   switch (run->shape.kind) {
     case CollectiveKind::kAlltoallv:
@@ -123,25 +132,44 @@ void Simulator::fill_member(const comm::Comm* comm, const Args* args, Collective
   }
 }
 
+CollectiveRun* Simulator::new_run() {
+  if (free_runs_.empty()) return new CollectiveRun;
+  CollectiveRun* const run = free_runs_.back().release();
+  free_runs_.pop_back();
+  return run;
+}
+
+CollectiveRun* Simulator::run_of(const comm::Comm* comm, const comm::Meeting* meeting,
+                                 uint8_t operation, const Args* args) {
+  if (joined_meeting_ != meeting || meeting->arrived == 1) {
+    joined_meeting_ = meeting;
+    CollectiveRun*& run = open_runs_[meeting];
+    if (meeting->arrived == 1) {
+      run = new_run();
+      fill_shape(comm, operation, args, run);
+    }
+    joined_run_ = run;
+  }
+  if (meeting->full) {
+    open_runs_.erase(meeting);
+    joined_meeting_ = nullptr;
+  }
+  return joined_run_;
+}
+
 void Simulator::record_arrival(const comm::Comm* comm, const comm::Meeting* meeting,
                                uint8_t operation, const comm::Arrival* arrival) {
   const Args* args = std::exchange(arguments_, nullptr);
   if (!comm::rank_state() || comm->size() < 2) return;
   // A request's arguments are its arrival, those of a blocking collective have been announced.
   if (arrival && operation < comm::kFirstOther) args = static_cast<const Args*>(arrival);
-  CollectiveRun*& run = open_runs_[meeting];
-  if (meeting->arrived == 1) {
-    run = new CollectiveRun;
-    fill_shape(comm, operation, args, run);
-  }
+  CollectiveRun* const joined = run_of(comm, meeting, operation, args);
   const auto me = static_cast<uint32_t>(comm->rank);
-  CollectiveRun* const joined = run;
-  if (meeting->full) open_runs_.erase(meeting);
   CollectiveMember& member = joined->members[me];
   PredictedRank& rank = running();
   member.arrived = true;
   member.clock = rank.clock;
-  if (args) fill_member(comm, args, joined);
+  if (args && has_own_bytes(joined->shape.kind)) fill_member(comm, args, joined);
   const bool blocks =
       operation < comm::kFirstOther && operation % 4 == static_cast<uint8_t>(CallMode::kBlocking);
   if (arrival && arrival->request && !blocks) {
@@ -156,55 +184,51 @@ void Simulator::record_arrival(const comm::Comm* comm, const comm::Meeting* meet
 
 // ---- Rounds -------------------------------------------------------------------------------------
 
-/// Takes a message that has come before its round. Returns false where it has yet to come, or its
-/// data has.
+/// Takes a message, or the envelope of one, that has come before its round. Returns false where it
+/// has yet to come.
 bool Simulator::take_early(CollectiveRun* run, uint32_t number, const RoundPart& part) {
   CollectiveMember& member = run->members[number];
-  for (auto it = member.early.begin(); it != member.early.end(); ++it) {
-    if (it->from != part.peer) continue;
-    const CollectiveMember::EarlyPart early = *it;
-    member.early.erase(it);
-    raise_clock(&member.clock, early.at);
-    if (early.envelope) {
-      permit(early.envelope, member.clock);
-      return false;
-    }
-    member.clock += receive_overhead(run, part.peer, number, part.bytes);
+  PredictedTransfer *before = nullptr, *t = member.early;
+  for (; t && t->sender != part.peer; t = t->next) before = t;
+  if (!t) return false;
+  (before ? before->next : member.early) = t->next;
+  if (member.last_early == t) member.last_early = before;
+  raise_clock(&member.clock, t->at);
+  if (t->rendezvous) {
+    ++member.moving;
+    permit(t, member.clock);
     return true;
   }
-  return false;
-}
-
-VirtualTime Simulator::receive_overhead(const CollectiveRun* run, uint32_t from, uint32_t to,
-                                        uint64_t bytes) const {
-  const uint32_t a = ranks_[run->members[from].rank].node, b = ranks_[run->members[to].rank].node;
-  return machine_.link(a, b).piece(bytes).receive_overhead;
+  member.clock += t->link->piece(part.bytes).receive_overhead;
+  free_transfer(t);
+  return true;
 }
 
 /// Begins rounds until one has to wait. The events of its messages are at its clock or later.
 void Simulator::advance(CollectiveRun* run, uint32_t number) {
   CollectiveMember& member = run->members[number];
-  while (fill_round(run->shape, member.own, number, member.round, &round_)) {
+  static const MemberBytes kSameForAll;
+  const MemberBytes& own = member.own ? *member.own : kSameForAll;
+  while (fill_round(run->shape, own, number, member.round, &round_)) {
     for (const RoundPart& part : round_.sends) {
       PredictedTransfer* const t = new_transfer();
       t->run = run;
       t->sender = number;
       t->receiver = part.peer;
-      t->from = member.rank;
-      t->to = run->members[part.peer].rank;
+      set_ends(t, member.rank, run->members[part.peer].rank);
       t->bytes = part.bytes;
-      const LinkClass& link = link_of(*t);
+      const LinkClass& link = *t->link;
       member.clock += link.piece(t->bytes).send_overhead;
       t->rendezvous = t->bytes > link.eager_bytes;
-      if (t->rendezvous) ++member.unsent;
+      if (t->rendezvous) ++member.moving;
       ++transfers_made_;
       push_event(member.clock, Event::kSend, t->from, t);
     }
     member.awaited.clear();
     for (const RoundPart& part : round_.receives)
-      if (!take_early(run, number, part)) member.awaited.push_back(part.peer);
+      if (!take_early(run, number, part)) member.awaited.add(part.peer);
     member.combined = round_.combined;
-    if (!member.awaited.empty() || member.unsent) return;
+    if (!member.awaited.empty() || member.moving) return;
     end_round(&member);
   }
   PredictedTransfer* const end = new_transfer();  // carries the member to its event
@@ -221,7 +245,7 @@ void Simulator::end_round(CollectiveMember* member) {
 /// Goes on with a member that may have nothing left to wait for in its round.
 void Simulator::go_on(CollectiveRun* run, uint32_t number) {
   CollectiveMember& member = run->members[number];
-  if (!member.awaited.empty() || member.unsent) return;
+  if (!member.awaited.empty() || member.moving) return;
   end_round(&member);
   advance(run, number);
 }
@@ -230,26 +254,28 @@ void Simulator::part_arrived(PredictedTransfer* t) {
   CollectiveRun* const run = t->run;
   const uint32_t number = t->receiver;
   CollectiveMember& member = run->members[number];
-  const auto awaited = std::find(member.awaited.begin(), member.awaited.end(), t->sender);
-  const bool is_awaited = member.arrived && awaited != member.awaited.end();
+  if (t->sends_data) {
+    --member.moving;
+  } else if (!member.arrived || !member.awaited.remove(t->sender)) {
+    t->at = now_;
+    t->next = nullptr;
+    (member.last_early ? member.last_early->next : member.early) = t;
+    member.last_early = t;
+    return;
+  }
   if (t->rendezvous) {
-    if (!is_awaited) return member.early.push_back({t->sender, now_, t});
+    ++member.moving;
     return permit(t, std::max(now_, member.clock));
   }
-  if (!is_awaited && !t->sends_data) {
-    member.early.push_back({t->sender, now_, nullptr});
-    return free_transfer(t);
-  }
-  if (is_awaited) member.awaited.erase(awaited);
   raise_clock(&member.clock, now_);
-  member.clock += receive_overhead(run, t->sender, number, t->bytes);
+  member.clock += t->link->piece(t->bytes).receive_overhead;
   free_transfer(t);
   go_on(run, number);
 }
 
 void Simulator::part_sent(PredictedTransfer* t) {
   CollectiveMember& member = t->run->members[t->sender];
-  --member.unsent;
+  --member.moving;
   raise_clock(&member.clock, now_);
   go_on(t->run, t->sender);
 }
@@ -290,7 +316,9 @@ void Simulator::await_run(uint32_t index, CollectiveRun* run, uint32_t number) {
 }
 
 void Simulator::release_run(CollectiveRun* run) {
-  if (--run->unreleased == 0) delete run;
+  if (--run->unreleased > 0) return;
+  run->members.clear();
+  free_runs_.emplace_back(run);
 }
 
 }  // namespace fgmpi::predict

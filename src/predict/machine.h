@@ -40,9 +40,9 @@ struct LinkClass {
   /// Longer messages wait for their receive before their data is sent.
   uint64_t eager_bytes = 65'536;
   const LinkPiece& piece(uint64_t bytes) const {
-    size_t i = pieces.size();
-    while (i > 1 && pieces[i - 1].from_bytes > bytes) --i;
-    return pieces[i - 1];
+    const LinkPiece *piece = &pieces.back(), *const first = pieces.data();
+    while (piece != first && piece->from_bytes > bytes) --piece;
+    return *piece;
   }
 };
 /// How long the bytes of a transfer take to pass a port.

@@ -57,11 +57,11 @@ Request* request_of(const SendOp* op) {
 }  // namespace
 
 Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
-    : machine_(std::move(machine)), ranks_(ranks), rank_ports_(ranks) {
+    : machine_(std::move(machine)), ranks_(ranks), nodes_(ranks), rank_ports_(ranks) {
   uint32_t nodes = 0;
   for (uint32_t i = 0; i < ranks; ++i) {
-    ranks_[i].node = machine_.node_of(i, ranks);
-    nodes = std::max(nodes, ranks_[i].node + 1);
+    nodes_[i] = machine_.node_of(i, ranks);
+    nodes = std::max(nodes, nodes_[i] + 1);
   }
   node_ports_.resize(nodes);
   if (machine_.topology.kind != TopologyKind::kNone ||
@@ -200,7 +200,7 @@ void Simulator::happen(const Event& e) {
 }
 
 VirtualTime Simulator::next_time() {
-  const VirtualTime event = events_.empty() ? kNever : events_.first().at;
+  const VirtualTime event = events_.first_time();
   if (!network_ || !network_->shares_links()) return event;
   return std::min(event, network_->first(now_, event));
 }
@@ -208,8 +208,7 @@ VirtualTime Simulator::next_time() {
 bool Simulator::all_parked() {
   in_event_ = true;
   for (;;) {
-    const VirtualTime event = events_.empty() ? kNever : events_.first().at;
-    const VirtualTime next = next_time();
+    const VirtualTime event = events_.first_time(), next = next_time();
     // Events at the same time belong to one look: ranks that they wake are at this time or later.
     if (next == kNever || (next > now_ && sched::anything_ready())) break;
     now_ = next;
@@ -288,12 +287,9 @@ void Simulator::free_transfer(PredictedTransfer* t) {
   free_ = t;
 }
 
-const LinkClass& Simulator::link_of(const PredictedTransfer& t) const {
-  return machine_.link(ranks_[t.from].node, ranks_[t.to].node);
-}
 /// Ranks of a node share its port to other nodes. Within a node each rank copies by itself.
 Simulator::NodePort& Simulator::port_of(uint32_t rank, const LinkClass& link) {
-  return &link == &machine_.between ? node_ports_[ranks_[rank].node] : rank_ports_[rank];
+  return &link == &machine_.between ? node_ports_[nodes_[rank]] : rank_ports_[rank];
 }
 
 VirtualTime Simulator::occupy(VirtualTime* free_from, const LinkPiece& piece, uint64_t bytes) {
@@ -306,27 +302,27 @@ VirtualTime Simulator::occupy(VirtualTime* free_from, const LinkPiece& piece, ui
 /// Within a node the class of links is all there is to the latency.
 VirtualTime Simulator::latency_of(const PredictedTransfer& t, const LinkPiece& piece) const {
   if (!network_) return piece.latency;
-  return piece.latency + network_->latency(ranks_[t.from].node, ranks_[t.to].node);
+  return piece.latency + network_->latency(nodes_[t.from], nodes_[t.to]);
 }
 
 /// The bytes move with those of others that share links with them. A message that is shorter than
 /// the gap of its port has left it before the port is free again.
 void Simulator::begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_t bytes) {
-  t->due = now_ + occupancy(piece, bytes);
-  network_->begin(now_, piece, bytes, ranks_[t->from].node, ranks_[t->to].node, t);
+  t->at = now_ + occupancy(piece, bytes);
+  network_->begin(now_, piece, bytes, nodes_[t->from], nodes_[t->to], t);
 }
 
 void Simulator::end_flow(PredictedTransfer* t) {
   const uint64_t bytes = bytes_under_way(*t);
-  const LinkPiece& piece = link_of(*t).piece(bytes);
+  const LinkPiece& piece = t->link->piece(bytes);
   const VirtualTime gap = occupancy(piece, bytes) - data_time(piece, bytes);
-  contention_ += now_ - t->due;
+  contention_ += now_ - t->at;
   if (t->sends_data) push_event(now_ - gap, Event::kSent, t->from, t);
   push_event(now_ - gap + latency_of(*t, piece), Event::kArrive, t->from, t);
 }
 
 void Simulator::leave_port(PredictedTransfer* t) {
-  const LinkClass& link = link_of(*t);
+  const LinkClass& link = *t->link;
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
   if (network_ && network_->shares_links() && &link == &machine_.between)
@@ -337,7 +333,7 @@ void Simulator::leave_port(PredictedTransfer* t) {
 }
 
 void Simulator::reach_port(PredictedTransfer* t) {
-  const LinkClass& link = link_of(*t);
+  const LinkClass& link = *t->link;
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
   const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
@@ -361,7 +357,7 @@ void Simulator::arrive(PredictedTransfer* t) {
 /// The receiver of a rendezvous permits the sender to send the data.
 void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
   t->rendezvous = false;
-  push_event(at + latency_of(*t, link_of(*t).piece(0)), Event::kClear, t->to, t);
+  push_event(at + latency_of(*t, t->link->piece(0)), Event::kClear, t->to, t);
 }
 
 /// Permission to send has reached the sender.
@@ -399,10 +395,9 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   const uint32_t from = running_index();
   PredictedRank& rank = ranks_[from];
   PredictedTransfer* const t = new_transfer();
-  t->from = from;
-  t->to = local;
+  set_ends(t, from, local);
   t->bytes = message->size;
-  const LinkClass& link = link_of(*t);
+  const LinkClass& link = *t->link;
   const VirtualTime overhead = link.piece(t->bytes).send_overhead;
   rank.clock += overhead;
   rank.times.overhead += overhead;
@@ -457,7 +452,7 @@ void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
 void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   PredictedRank& rank = ranks_[t->to];
   RecvOp* const op = t->receive;
-  const VirtualTime overhead = link_of(*t).piece(t->bytes).receive_overhead;
+  const VirtualTime overhead = t->link->piece(t->bytes).receive_overhead;
   Request* const request = request_of(op);
   if (request && request->handle) {
     RequestTimes& times = times_of(request->handle);
@@ -513,7 +508,7 @@ void Simulator::begin_wait(int count, const MPI_Request* requests) {
     if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
     Request** const slot = pt2pt::g_requests.get(handle & pt2pt::kIndexMask);
     if (!slot || !*slot || !(*slot)->active) continue;
-    WaitedRequest waited{handle & pt2pt::kIndexMask, nullptr, 0};
+    WaitedRequest waited{handle & pt2pt::kIndexMask, 0, nullptr, 0};
     if (!runs_of_requests_.empty())
       if (const auto found = runs_of_requests_.find(*slot); found != runs_of_requests_.end()) {
         waited.run = found->second.run;
@@ -527,16 +522,25 @@ void Simulator::begin_wait(int count, const MPI_Request* requests) {
 void Simulator::end_wait() {
   if (!comm::rank_state()) return;
   const uint32_t index = running_index();
-  auto waited = std::exchange(ranks_[index].waited, {});
-  std::sort(waited.begin(), waited.end(), [&](const WaitedRequest& a, const WaitedRequest& b) {
-    return times_of(a.index).done < times_of(b.index).done;
-  });
-  for (const WaitedRequest& w : waited) {
-    if (w.run) await_run(index, w.run, w.member);
-    collect(&ranks_[index], &times_of(w.index));
+  PredictedRank& rank = ranks_[index];
+  // The rank collects its requests in the order in which they were complete.
+  std::vector<WaitedRequest>& waited = rank.waited;
+  size_t kept = 0;
+  for (size_t i = 0; i < waited.size(); ++i) {
+    WaitedRequest w = waited[i];
+    const RequestTimes& times = times_of(w.index);
+    if (!w.run && times.done <= rank.clock && times.overhead == 0) continue;
+    w.done = times.done;
+    size_t place = kept++;
+    for (; place > 0 && waited[place - 1].done > w.done; --place) waited[place] = waited[place - 1];
+    waited[place] = w;
+  }
+  waited.resize(kept);
+  for (size_t i = 0; i < kept; ++i) {
+    if (waited[i].run) await_run(index, waited[i].run, waited[i].member);
+    collect(&rank, &times_of(waited[i].index));
   }
   waited.clear();
-  ranks_[index].waited = std::move(waited);  // keeps its memory
 }
 
 /// Is the request complete at the rank's clock? REQUIRES: all before its clock has happened.

@@ -29,6 +29,7 @@
 // 1979. Thread rule: one thread. all_parked() runs on the host stack.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <unordered_map>
@@ -52,40 +53,69 @@ struct CollectiveRun;
 struct PredictedTransfer {
   uint32_t from = 0, to = 0;  ///< ranks
   uint64_t bytes = 0;
-  bool rendezvous = false;  ///< its envelope is on its way, or waits for a receive
-  bool sends_data = false;  ///< the data of a rendezvous is on its way
-  bool has_sent = false;    ///< the data has been copied to the receive, and the send is complete
-  bool arrived = false;     ///< the message is in the queue of its endpoint
-  PredictedTransfer* next = nullptr;  ///< of free ones
-  VirtualTime due = 0;  ///< when its bytes would have left their port if they had it alone
+  const LinkClass* link = nullptr;
+  /// While its bytes share links: when they would have left their port if they had it alone. While
+  /// it waits for its member's round: when it came.
+  VirtualTime at = 0;
+  PredictedTransfer* next = nullptr;  ///< of free ones, or of those that have come early
   // The message of the program:
   pt2pt::UnexpectedMessage* message = nullptr;
-  pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
-  pt2pt::RecvOp* receive = nullptr;       ///< rendezvous: the receive that it has matched
+  pt2pt::RecvOp* receive = nullptr;  ///< rendezvous: the receive that it has matched
   // The message of a collective:
   CollectiveRun* run = nullptr;
-  uint32_t sender = 0, receiver = 0;  ///< members
+  uint32_t sender = 0, receiver = 0;      ///< members
+  pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
+  bool rendezvous = false;                ///< its envelope is on its way, or waits for a receive
+  bool sends_data = false;                ///< the data of a rendezvous is on its way
+  bool has_sent = false;  ///< the data has been copied to the receive, and the send is complete
+  bool arrived = false;   ///< the message is in the queue of its endpoint
+};
+
+/// The peers whose messages a member's round still waits for: mostly one.
+class AwaitedPeers {
+ public:
+  bool empty() const { return count_ == 0; }
+  void clear() { count_ = 0; }
+  void add(uint32_t peer) {
+    if (count_ >= kInside) {
+      if (!more_) more_ = std::make_unique<std::vector<uint32_t>>();
+      more_->resize(std::max<size_t>(more_->size(), count_ + 1 - kInside));
+    }
+    at(count_++) = peer;
+  }
+  /// Returns false where the peer is not among them.
+  bool remove(uint32_t peer) {
+    for (uint32_t i = 0; i < count_; ++i)
+      if (at(i) == peer) {
+        at(i) = at(--count_);
+        return true;
+      }
+    return false;
+  }
+
+ private:
+  static constexpr uint32_t kInside = 1;
+  uint32_t& at(uint32_t i) { return i < kInside ? inside_ : (*more_)[i - kInside]; }
+  uint32_t count_ = 0, inside_ = 0;
+  std::unique_ptr<std::vector<uint32_t>> more_;
 };
 
 /// One member of a collective on the predicted machine.
 struct CollectiveMember {
-  struct EarlyPart {
-    uint32_t from;
-    VirtualTime at;
-    PredictedTransfer*
-        envelope;  ///< a rendezvous that waits for this member; nullptr: it has arrived
-  };
   VirtualTime clock = 0;
   uint32_t rank = 0;
   uint32_t round = 0;
-  uint32_t unsent = 0;  ///< rendezvous of this round that its peers have yet to take
-  uint64_t combined = 0;
+  uint32_t moving = 0;  ///< rendezvous of this round whose data has yet to leave or to come
   bool arrived = false, finished = false;
   bool detached = false;  ///< no call waits for its end
-  MemberBytes own;
-  std::vector<uint32_t> awaited;  ///< peers whose messages this round still waits for
-  std::vector<EarlyPart> early;   ///< what has come for later rounds, in order
+  uint64_t combined = 0;
+  std::unique_ptr<MemberBytes> own;  ///< where members differ
+  AwaitedPeers awaited;
+  /// What has come for later rounds, in order: envelopes of rendezvous, or whole messages.
+  PredictedTransfer *early = nullptr, *last_early = nullptr;
 };
+static_assert(sizeof(CollectiveMember) <= 72,
+              "memory budget: part of a predicted rank's 512 bytes");
 
 struct CollectiveRun {
   ScheduledCollective shape;
@@ -155,8 +185,9 @@ class Simulator final : public pt2pt::MessageDecider,
   };
   struct WaitedRequest {
     uint32_t index;
-    CollectiveRun* run;  ///< of a nonblocking collective, or nullptr
     uint32_t member;
+    CollectiveRun* run;  ///< of a nonblocking collective, or nullptr
+    VirtualTime done;
   };
   struct PredictedRank {
     VirtualTime clock = 0;
@@ -164,7 +195,6 @@ class Simulator final : public pt2pt::MessageDecider,
     int64_t left_ns = -1;     ///< real time when it left its last call; -1: not yet
     uint64_t events = 0, draws = 0;
     CallGroup group = CallGroup::kOther;
-    uint32_t node = 0;
     uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
     bool touchable = false;            ///< parked until something happens to it
     uint64_t wake_order = kNoWake;     ///< the event that wakes it
@@ -207,7 +237,12 @@ class Simulator final : public pt2pt::MessageDecider,
   // Transfers.
   PredictedTransfer* new_transfer();
   void free_transfer(PredictedTransfer* t);
-  const LinkClass& link_of(const PredictedTransfer& t) const;
+  /// Fills in between whom the transfer is.
+  void set_ends(PredictedTransfer* t, uint32_t from, uint32_t to) {
+    t->from = from;
+    t->to = to;
+    t->link = &machine_.link(nodes_[from], nodes_[to]);
+  }
   NodePort& port_of(uint32_t rank, const LinkClass& link);
   uint64_t bytes_under_way(const PredictedTransfer& t) const { return t.rendezvous ? 0 : t.bytes; }
   /// The transfer waits until a port is free, then keeps it busy. Returns when it begins.
@@ -234,9 +269,11 @@ class Simulator final : public pt2pt::MessageDecider,
   void part_sent(PredictedTransfer* t);
   void end_round(CollectiveMember* member);
   void go_on(CollectiveRun* run, uint32_t member);
-  VirtualTime receive_overhead(const CollectiveRun* run, uint32_t from, uint32_t to,
-                               uint64_t bytes) const;
   void member_finished(PredictedTransfer* end);
+  CollectiveRun* new_run();
+  /// Returns the run of a meeting that the running rank has joined.
+  CollectiveRun* run_of(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
+                        const coll::Args* args);
   void release_run(CollectiveRun* run);
   static void fill_shape(const comm::Comm* comm, uint8_t operation, const coll::Args* args,
                          CollectiveRun* run);
@@ -245,6 +282,7 @@ class Simulator final : public pt2pt::MessageDecider,
 
   const PredictedMachine machine_;
   std::vector<PredictedRank> ranks_;
+  std::vector<uint32_t> nodes_;  ///< of each rank
   std::vector<NodePort> node_ports_, rank_ports_;
   /// nullptr: all ways are the same, and transfers wait for ports.
   std::unique_ptr<TransferNetwork> network_;
@@ -254,6 +292,10 @@ class Simulator final : public pt2pt::MessageDecider,
   std::deque<PredictedTransfer> transfers_;
   PredictedTransfer* free_ = nullptr;
   std::unordered_map<const comm::Meeting*, CollectiveRun*> open_runs_;
+  /// The meeting that was joined last, and its run; nullptr: it is full.
+  const comm::Meeting* joined_meeting_ = nullptr;
+  CollectiveRun* joined_run_ = nullptr;
+  std::vector<std::unique_ptr<CollectiveRun>> free_runs_;
   std::unordered_map<const pt2pt::Request*, MemberRef> runs_of_requests_;
   ScheduleRound round_;  ///< reused
   /// When the processor time was last read, and what it was (real time, ns).

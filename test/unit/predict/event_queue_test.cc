@@ -10,27 +10,36 @@
 namespace fgmpi::predict {
 namespace {
 
-TEST(EventQueue, OrderIsThatOfASortedSet) {
-  std::mt19937 dice(1);
+/// Random events at up to `range` units of time after the present; what is taken is that of a
+/// sorted set.
+void compare(uint32_t seed, uint64_t range) {
+  std::mt19937_64 dice(seed);
   EventQueue queue;
   std::set<std::pair<VirtualTime, uint64_t>> model;
-  for (uint64_t i = 0; i < 100'000; ++i) {
-    // Many at the same time: 64 times, 1,024 ranks.
-    const bool add = model.empty() || dice() % 5 < (i < 50'000 ? 3u : 2u);
+  VirtualTime now = 0;
+  for (uint64_t i = 0; i < 50'000; ++i) {
+    const bool add = model.empty() || dice() % 5 < (i < 25'000 ? 3u : 2u);
     if (add) {
-      const auto at = static_cast<VirtualTime>(dice() % 64);
-      const uint64_t order = uint64_t{dice() % 1024} << 32 | i;
+      const auto at = now + static_cast<VirtualTime>(dice() % range);
+      const uint64_t order = dice() % 1024 << 32 | i;
       queue.push({at, order, nullptr, Event::kWake, 0});
       model.emplace(at, order);
-      continue;
+    } else {
+      const Event first = queue.pop();
+      ASSERT_EQ(std::make_pair(first.at, first.order), *model.begin()) << "range " << range;
+      now = first.at;
+      model.erase(model.begin());
     }
-    ASSERT_FALSE(queue.empty());
-    ASSERT_EQ(queue.first().at, model.begin()->first);
-    const Event first = queue.pop();
-    ASSERT_EQ(std::make_pair(first.at, first.order), *model.begin());
-    model.erase(model.begin());
     ASSERT_EQ(queue.size(), model.size());
+    ASSERT_EQ(queue.empty(), model.empty());
+    ASSERT_EQ(queue.first_time(), model.empty() ? kNever : model.begin()->first);
   }
+}
+
+TEST(EventQueue, OrderIsThatOfASortedSet) {
+  // From many at the same time to none at the same time.
+  for (const uint64_t range : {1ULL, 3ULL, 64ULL, 5'000ULL, 1'000'000ULL, 1ULL << 50})
+    for (uint32_t seed = 1; seed <= 3; ++seed) compare(seed, range);
 }
 
 }  // namespace
