@@ -5,14 +5,14 @@
 // were added, and a prediction repeats exactly.
 //
 // Nothing is added before the event that was taken last (base_), so a radix heap serves: events are
-// in groups by the highest bit in which their times differ from base_, and a group is only looked
-// at when it is the first:
+// in groups by the highest digit in which their times differ from base_, and by the value of that
+// digit. A group is only looked at when it is the first:
 //
-//   base_ 1000    group 0: 1001    group 1: 1010, 1011    group 2: 1100 ... 1111    ...
+//   base_ 0x3fe8    level 0: 0x3fe9 ... 0x3fff    level 1: 0x40.. ... 0xff..    level 2: 0x1.... ...
 //
-// An event moves to lower groups as time goes on, a few times, in memory that is read in order: a
-// third of the instructions of a heap with 10,000 events. Source: Ahuja, Mehlhorn, Orlin, Tarjan,
-// "Faster algorithms for the shortest path problem", JACM 37(2), 1990.
+// An event moves to lower levels as time goes on, once or twice, in memory that is read in
+// order. Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem",
+// JACM 37(2), 1990.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -68,20 +68,39 @@ class EventQueue {
     if (next_ == present_.size()) {
       present_.clear();
       next_ = 0;
-      first_ = find_first();
+      first_ = levels_ ? groups_[first_group()].first : kNever;
     }
     return first;
   }
 
  private:
-  /// The group of a time after base_: the place of the highest bit in which both differ.
-  int group_of(VirtualTime at) const {
-    return 63 - std::countl_zero(static_cast<uint64_t>(at) ^ static_cast<uint64_t>(base_));
-  }
+  /// The events of one group, and the earliest time of them.
+  struct Group {
+    std::vector<Event> events;
+    VirtualTime first = kNever;
+  };
+  static constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits, kLevels = 64 / kDigitBits;
+
+  /// A bit for each group of a level that has events.
+  using DigitSet = std::array<uint64_t, kDigits / 64>;
+
   void put(const Event& e) {
-    const int group = group_of(e.at);
-    groups_[group].push_back(e);
-    filled_ |= uint64_t{1} << group;
+    const uint64_t at = static_cast<uint64_t>(e.at);
+    const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
+    const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
+    Group& group = groups_[static_cast<size_t>(level) * kDigits + digit];
+    group.events.push_back(e);
+    group.first = std::min(group.first, e.at);
+    digits_[static_cast<size_t>(level)][digit / 64] |= uint64_t{1} << digit % 64;
+    levels_ |= static_cast<uint8_t>(1u << level);
+  }
+  /// The first group with events. REQUIRES: there is one.
+  size_t first_group() const {
+    const auto level = static_cast<size_t>(std::countr_zero(levels_));
+    size_t word = 0;
+    while (!digits_[level][word]) ++word;
+    return level * kDigits + word * 64 +
+           static_cast<size_t>(std::countr_zero(digits_[level][word]));
   }
   /// Most events at one time are added in their order.
   void push_present(const Event& e) {
@@ -90,14 +109,17 @@ class EventQueue {
       --place;
     present_.insert(place, e);
   }
-  /// Moves the events of the first group to present_ and to the groups below it.
+  /// Moves the events of the first group to present_ and to the groups of lower digits.
   void spread() {
-    const int group = std::countr_zero(filled_);
-    filled_ &= filled_ - 1;
-    base_ = first_;
-    std::vector<Event>& from = groups_[group];
+    const size_t number = first_group(), level = number / kDigits;
+    Group& from = groups_[number];
+    base_ = from.first;
+    from.first = kNever;
+    DigitSet& digits = digits_[level];
+    digits[number % kDigits / 64] &= digits[number % kDigits / 64] - 1;
+    if (digits == DigitSet{}) levels_ &= static_cast<uint8_t>(levels_ - 1);
     bool in_order = true;
-    for (const Event& e : from) {
+    for (const Event& e : from.events) {
       if (e.at != base_) {
         put(e);
         continue;
@@ -105,23 +127,18 @@ class EventQueue {
       in_order &= present_.empty() || present_.back().order < e.order;
       present_.push_back(e);
     }
-    from.clear();
+    from.events.clear();
     if (!in_order)
       std::sort(present_.begin(), present_.end(),
                 [](const Event& a, const Event& b) { return a.order < b.order; });
-  }
-  VirtualTime find_first() const {
-    if (filled_ == 0) return kNever;
-    VirtualTime first = kNever;
-    for (const Event& e : groups_[std::countr_zero(filled_)]) first = std::min(first, e.at);
-    return first;
   }
 
   VirtualTime base_ = 0, first_ = kNever;
   size_t size_ = 0, next_ = 0;
   std::vector<Event> present_;  ///< at base_, in order; those before next_ have been taken
-  std::array<std::vector<Event>, 63> groups_;
-  uint64_t filled_ = 0;  ///< a bit for each group with events
+  std::array<Group, size_t{kLevels} * kDigits> groups_;
+  std::array<DigitSet, kLevels> digits_{};
+  uint8_t levels_ = 0;  ///< a bit for each level with groups with events
 };
 
 }  // namespace fgmpi::predict
