@@ -41,11 +41,11 @@ def wrapper(call, function):
         lines.append("  g_hooks->end_wait();")
     posted = [p.name for p in call.parameters if p.kind.name == "new_request"]
     if posted and call.role in ("receive", "matched_receive") and call.starts == "nonblocking":
-        lines.append(f"  if (code == MPI_SUCCESS) g_hooks->record_posted(*{posted[0]});")
+        lines.append(f"  if (code == MPI_SUCCESS) g_hooks->record_posted(*{posted[0]}, true);")
     if call.name == "Start":
-        lines.append("  if (code == MPI_SUCCESS) g_hooks->record_posted(*request);")
+        lines.append("  if (code == MPI_SUCCESS) g_hooks->record_posted(*request, false);")
     if call.name == "Startall":
-        lines.append("  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) g_hooks->record_posted(array_of_requests[i]);")
+        lines.append("  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) g_hooks->record_posted(array_of_requests[i], false);")
     lines += ["  g_hooks->leave();", "  return code;", "}"]
     return "\n".join(lines + wrappers.exports("meter", function, symbol, names))
 

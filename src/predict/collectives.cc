@@ -250,14 +250,14 @@ void Simulator::go_on(CollectiveRun* run, uint32_t number) {
   advance(run, number);
 }
 
-void Simulator::part_arrived(PredictedTransfer* t) {
+void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
   CollectiveRun* const run = t->run;
   const uint32_t number = t->receiver;
   CollectiveMember& member = run->members[number];
   if (t->sends_data) {
     --member.moving;
   } else if (!member.arrived || !member.awaited.remove(t->sender)) {
-    t->at = now_;
+    t->at = at;
     t->next = nullptr;
     (member.last_early ? member.last_early->next : member.early) = t;
     member.last_early = t;
@@ -265,9 +265,9 @@ void Simulator::part_arrived(PredictedTransfer* t) {
   }
   if (t->rendezvous) {
     ++member.moving;
-    return permit(t, std::max(now_, member.clock));
+    return permit(t, std::max(at, member.clock));
   }
-  raise_clock(&member.clock, now_);
+  raise_clock(&member.clock, at);
   member.clock += t->link->piece(t->bytes).receive_overhead;
   free_transfer(t);
   go_on(run, number);

@@ -21,8 +21,8 @@ struct PredictionHooks {
   /// The rank leaves the call. A collective is left when the predicted machine would leave it. May
   /// switch.
   void (*leave)();
-  /// Called before a receive's request is used: when it was posted.
-  void (*record_posted)(MPI_Request request);
+  /// Called before a receive's request is used: when it was posted. `is_new`: not a persistent one.
+  void (*record_posted)(MPI_Request request, bool is_new);
   /// These two enclose a wait for all of these requests. The second takes what the first has read.
   void (*begin_wait)(int count, const MPI_Request* requests);
   void (*end_wait)();

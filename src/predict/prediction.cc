@@ -31,7 +31,7 @@ void write_outcome() {
 const PredictionHooks kHooks = {
     [](CallGroup group) { g_simulator->enter(group); },
     [] { g_simulator->leave(); },
-    [](MPI_Request request) { g_simulator->record_posted(request); },
+    [](MPI_Request request, bool is_new) { g_simulator->record_posted(request, is_new); },
     [](int count, const MPI_Request* requests) { g_simulator->begin_wait(count, requests); },
     [] { g_simulator->end_wait(); },
     [] { return g_simulator->rank_now_ns(); },

@@ -65,6 +65,12 @@ struct MemberBytes {
   std::vector<RoundPart> sends, receives;
 };
 
+/// Does a member wait for one message at most in each round of this algorithm?
+inline bool receives_one_a_round(ScheduleAlgorithm algorithm) {
+  return algorithm != ScheduleAlgorithm::kScattered && algorithm != ScheduleAlgorithm::kLinear &&
+         algorithm != ScheduleAlgorithm::kNeighbours;
+}
+
 /// The algorithm that MPICH chooses. `average`: bytes of a block in v forms.
 ScheduleAlgorithm choose_algorithm(coll::CollectiveKind kind, uint32_t members, uint64_t bytes);
 

@@ -47,13 +47,6 @@ int64_t processor_ns() {
   return to_ns(t);
 }
 
-Request* request_of(const RecvOp* op) {
-  return op->finish ? static_cast<Request*>(op->owner) : nullptr;
-}
-Request* request_of(const SendOp* op) {
-  return op->finish ? static_cast<Request*>(op->owner) : nullptr;
-}
-
 }  // namespace
 
 Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
@@ -64,6 +57,8 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     nodes = std::max(nodes, nodes_[i] + 1);
   }
   node_ports_.resize(nodes);
+  may_overtake_ = machine_.contention == ContentionModel::kLinks ||
+                  machine_.inside.pieces.size() + machine_.between.pieces.size() > 2;
   if (machine_.topology.kind != TopologyKind::kNone ||
       machine_.contention == ContentionModel::kLinks)
     network_ = std::make_unique<TransferNetwork>(machine_, nodes);
@@ -255,13 +250,13 @@ void Simulator::settle(uint32_t index, const sched::WaitSite* site) {
   park_until(index, clock, site);
 }
 
-void Simulator::poll_in_vain(uint32_t index, const sched::WaitSite* site) {
+void Simulator::poll_in_vain(uint32_t index, const sched::WaitSite* site, VirtualTime until) {
   PredictedRank& rank = ranks_[index];
   if (rank.vain == 0) rank.vain_since = rank.clock;
   rank.clock += kPollCost;
   if (++rank.vain < kVainPolls) return;
   const VirtualTime step = std::max(kPollCost, (rank.clock - rank.vain_since) / kVainPart);
-  await_touch(index, rank.clock + step, site);
+  await_touch(index, std::min(rank.clock + step, std::max(until, rank.clock)), site);
 }
 
 void Simulator::run_others(const char* call) {
@@ -337,12 +332,72 @@ void Simulator::reach_port(PredictedTransfer* t) {
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
   const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
-  push_event(start + data_time(piece, bytes), Event::kArrive, t->from, t);
+  const VirtualTime arrival = start + data_time(piece, bytes);
+  // What arrives later cannot change what these do, so they need no event of their own.
+  if (!t->sends_data) {
+    if (t->run && receives_one_a_round(t->run->shape.algorithm)) return part_arrived(t, arrival);
+    if (!t->run && completes_early(t, arrival)) return;
+  }
+  if (!t->run && !t->sends_data) ++ranks_[t->to].arriving;
+  push_event(arrival, Event::kArrive, t->from, t);
+}
+
+/// Completes the receive that will take this message, if that is certain before the message has
+/// arrived: the eldest one that it matches is from its sender alone, no other message is about to
+/// arrive, and the receiver does not look for messages or for complete requests now.
+bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
+  constexpr int kMostCompared = 16;
+  const PredictedRank& rank = ranks_[t->to];
+  if (t->rendezvous || !t->message || may_overtake_ || rank.arriving || rank.touchable)
+    return false;
+  pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
+  pt2pt::PostedReceive* p = at->posted.front();
+  for (int compared = 0; p && !covers(p->envelope, t->message->envelope); p = p->next)
+    if (++compared == kMostCompared) return false;
+  if (!p || p->envelope.source == MPI_ANY_SOURCE) return false;
+  at->posted.remove(p);
+  t->receive = static_cast<RecvOp*>(p);
+  t->receive->queued = false;
+  t->message->kind = t->kind;
+  complete_receive(t, arrival);
+  return true;
 }
 
 void Simulator::arrive(PredictedTransfer* t) {
-  if (t->run) return part_arrived(t);
+  if (t->run) return part_arrived(t, now_);
   if (t->sends_data) return complete_receive(t, now_);
+  if (network_ == nullptr || !network_->shares_links()) --ranks_[t->to].arriving;
+  if (!may_overtake_) return deliver(t);
+  t->waits = t->is_behind;
+  while (t && !t->is_behind) {
+    PredictedTransfer* const next = end_order(t);
+    deliver(t);
+    t = next;
+  }
+}
+
+/// The transfer is the latest of its sender to its receiver.
+void Simulator::keep_order(PredictedTransfer* t) {
+  PredictedTransfer*& latest = latest_[uint64_t{t->from} << 32 | t->to];
+  if (latest) {
+    latest->next = t;
+    t->is_behind = true;
+  }
+  latest = t;
+}
+
+/// The transfer is delivered. Returns the one behind it, if that waits for it.
+PredictedTransfer* Simulator::end_order(PredictedTransfer* t) {
+  PredictedTransfer* const next = std::exchange(t->next, nullptr);
+  if (!next) {
+    latest_.erase(uint64_t{t->from} << 32 | t->to);
+    return nullptr;
+  }
+  next->is_behind = false;
+  return next->waits ? next : nullptr;
+}
+
+void Simulator::deliver(PredictedTransfer* t) {
   if (!t->message) return free_transfer(t);  // cancelled
   UnexpectedMessage* const message = t->message;
   t->arrived = true;
@@ -376,9 +431,9 @@ void Simulator::have_sent(PredictedTransfer* t) {
   pt2pt::fill_from(t->receive, send->envelope, *send->buffer);
   t->has_sent = true;
   t->message = nullptr;
-  Request* const request = request_of(send);
+  Request* const request = request_of(*send);
   if (request && request->handle)
-    times_of(request->handle).done = now_;
+    raise_clock(&times_of(request->handle).done, now_);
   else
     raise_clock(&ranks_[t->from].clock, now_);
   pt2pt::complete_op(send);
@@ -418,6 +473,7 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   t->message = message;
   t->kind = message->kind;
   ++transfers_made_;
+  if (may_overtake_) keep_order(t);
   push_event(rank.clock, Event::kSend, from, t);
 }
 
@@ -441,7 +497,7 @@ void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
   message->kind = t->kind;
   t->receive = op;
   PredictedRank& rank = ranks_[t->to];
-  const Request* const request = request_of(op);
+  const Request* const request = request_of(*op);
   VirtualTime at = in_event_ ? now_ : rank.clock;
   if (!t->rendezvous) return complete_receive(t, at);
   if (in_event_)
@@ -453,11 +509,11 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   PredictedRank& rank = ranks_[t->to];
   RecvOp* const op = t->receive;
   const VirtualTime overhead = t->link->piece(t->bytes).receive_overhead;
-  Request* const request = request_of(op);
+  Request* const request = request_of(*op);
   if (request && request->handle) {
     RequestTimes& times = times_of(request->handle);
-    times.done = at;
-    times.overhead = overhead;
+    raise_clock(&times.done, at);  // the other half of an exchange may be done
+    times.overhead += overhead;
   } else if (request && !in_event_) {  // it gets its handle when it has been posted
     rank.found = {0, at, overhead};
   } else {
@@ -482,11 +538,11 @@ RequestTimes& Simulator::times_of(uint32_t handle) {
   return requests_[index];
 }
 
-void Simulator::record_posted(MPI_Request request) {
+void Simulator::record_posted(MPI_Request request, bool is_new) {
   if (!comm::rank_state() || static_cast<uint32_t>(request) == pt2pt::kSentHandle) return;
   PredictedRank& rank = running();
   RequestTimes& times = times_of(static_cast<uint32_t>(request));
-  if (rank.found.overhead) times = std::exchange(rank.found, RequestTimes());
+  if (is_new) times = std::exchange(rank.found, RequestTimes());
   times.posted = rank.clock;
 }
 
@@ -543,9 +599,15 @@ void Simulator::end_wait() {
   waited.clear();
 }
 
-/// Is the request complete at the rank's clock? REQUIRES: all before its clock has happened.
-bool Simulator::is_over(const Request* request) {
+/// Is the request complete at the rank's clock? *until: not after a time at which it will be. REQUIRES: all before its clock has happened.
+bool Simulator::is_over(const Request* request, VirtualTime clock, VirtualTime* until) {
   if (!request->complete()) return false;
+  if (request->handle && !request->immortal)
+    if (const VirtualTime done = times_of(request->handle).done; done > clock) {
+      *until = std::min(*until, done);
+      return false;
+    }
+  if (runs_of_requests_.empty()) return true;
   const auto found = runs_of_requests_.find(request);
   return found == runs_of_requests_.end() ||
          found->second.run->members[found->second.member].finished;
@@ -569,17 +631,18 @@ bool Simulator::complete(Request* const* list, size_t count, Wanted wanted, bool
     settle(index, &site);
     over.clear();
     size_t active = 0;
+    VirtualTime until = kNever;
     for (size_t i = 0; i < count; ++i) {
       if (!list[i]) continue;
       ++active;
-      if (is_over(list[i])) over.push_back(static_cast<uint32_t>(i));
+      if (is_over(list[i], ranks_[index].clock, &until)) over.push_back(static_cast<uint32_t>(i));
     }
     if (wanted == Wanted::kAll ? over.size() == active : !over.empty()) break;
     if (!waits) {
-      poll_in_vain(index, &site);
+      poll_in_vain(index, &site, until);
       return false;
     }
-    await_touch(index, kNever, &site);
+    await_touch(index, until, &site);
   }
   PredictedRank& rank = ranks_[index];
   rank.vain = 0;

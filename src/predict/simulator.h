@@ -57,7 +57,9 @@ struct PredictedTransfer {
   /// While its bytes share links: when they would have left their port if they had it alone. While
   /// it waits for its member's round: when it came.
   VirtualTime at = 0;
-  PredictedTransfer* next = nullptr;  ///< of free ones, or of those that have come early
+  /// The next free one; the next one that has come early; the next one of its sender to its
+  /// receiver, where messages can overtake each other.
+  PredictedTransfer* next = nullptr;
   // The message of the program:
   pt2pt::UnexpectedMessage* message = nullptr;
   pt2pt::RecvOp* receive = nullptr;  ///< rendezvous: the receive that it has matched
@@ -67,8 +69,10 @@ struct PredictedTransfer {
   pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
   bool rendezvous = false;                ///< its envelope is on its way, or waits for a receive
   bool sends_data = false;                ///< the data of a rendezvous is on its way
-  bool has_sent = false;  ///< the data has been copied to the receive, and the send is complete
-  bool arrived = false;   ///< the message is in the queue of its endpoint
+  bool has_sent = false;   ///< the data has been copied to the receive, and the send is complete
+  bool is_behind = false;  ///< an earlier message of its sender to its receiver has yet to arrive
+  bool waits = false;      ///< its bytes have arrived, but it is behind
+  bool arrived = false;    ///< the message is in the queue of its endpoint
 };
 
 /// The peers whose messages a member's round still waits for: mostly one.
@@ -143,7 +147,7 @@ class Simulator final : public pt2pt::MessageDecider,
   // Called by src/meter (hooks.h).
   void enter(CallGroup group);
   void leave();
-  void record_posted(MPI_Request request);
+  void record_posted(MPI_Request request, bool is_new);
   void begin_wait(int count, const MPI_Request* requests);
   void end_wait();
   int64_t rank_now_ns();
@@ -196,6 +200,7 @@ class Simulator final : public pt2pt::MessageDecider,
     uint64_t events = 0, draws = 0;
     CallGroup group = CallGroup::kOther;
     uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
+    uint32_t arriving = 0;             ///< messages for it whose kArrive is to come
     bool touchable = false;            ///< parked until something happens to it
     uint64_t wake_order = kNoWake;     ///< the event that wakes it
     sched::Proclet* parked = nullptr;  ///< by the simulator, until kWake or a touch
@@ -231,8 +236,8 @@ class Simulator final : public pt2pt::MessageDecider,
   void await_touch(uint32_t rank, VirtualTime latest, const sched::WaitSite* site);
   void touch(uint32_t rank);
   void wake(uint32_t rank, VirtualTime at);
-  /// A look in vain: lets time pass. May switch.
-  void poll_in_vain(uint32_t rank, const sched::WaitSite* site);
+  /// A look in vain: lets time pass, at most to `until`. May switch.
+  void poll_in_vain(uint32_t rank, const sched::WaitSite* site, VirtualTime until = kNever);
 
   // Transfers.
   PredictedTransfer* new_transfer();
@@ -252,20 +257,24 @@ class Simulator final : public pt2pt::MessageDecider,
   void begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_t bytes);
   void end_flow(PredictedTransfer* t);
   void reach_port(PredictedTransfer* t);
+  bool completes_early(PredictedTransfer* t, VirtualTime arrival);
   void arrive(PredictedTransfer* t);
+  void keep_order(PredictedTransfer* t);
+  PredictedTransfer* end_order(PredictedTransfer* t);
+  void deliver(PredictedTransfer* t);
   void permit(PredictedTransfer* t, VirtualTime at);
   void clear(PredictedTransfer* t);
   void have_sent(PredictedTransfer* t);
   void complete_receive(PredictedTransfer* t, VirtualTime at);
   static void collect(PredictedRank* rank, RequestTimes* times);
-  bool is_over(const pt2pt::Request* request);
+  bool is_over(const pt2pt::Request* request, VirtualTime clock, VirtualTime* until);
   void take_request(PredictedRank* rank, pt2pt::Request* request);
   RequestTimes& times_of(uint32_t handle);
 
   // Collectives (collectives.cc).
   void advance(CollectiveRun* run, uint32_t member);
   bool take_early(CollectiveRun* run, uint32_t member, const RoundPart& part);
-  void part_arrived(PredictedTransfer* t);
+  void part_arrived(PredictedTransfer* t, VirtualTime at);
   void part_sent(PredictedTransfer* t);
   void end_round(CollectiveMember* member);
   void go_on(CollectiveRun* run, uint32_t member);
@@ -281,6 +290,10 @@ class Simulator final : public pt2pt::MessageDecider,
   void await_run(uint32_t rank, CollectiveRun* run, uint32_t member);
 
   const PredictedMachine machine_;
+  /// Can a message overtake an earlier one of the same sender to the same receiver on the links?
+  bool may_overtake_ = false;
+  /// Where it can: the latest of each sender to each receiver that is on its way.
+  std::unordered_map<uint64_t, PredictedTransfer*> latest_;
   std::vector<PredictedRank> ranks_;
   std::vector<uint32_t> nodes_;  ///< of each rank
   std::vector<NodePort> node_ports_, rank_ports_;

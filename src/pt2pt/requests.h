@@ -27,6 +27,7 @@ class SendRequest final : public Request {
   SendRequest(const Buffer& b, Peer to, const Envelope& e, SendMode m, const char* name,
               RefCount* k);
   ~SendRequest() override;
+  static void sent(SendOp* op);
   Status start() override;
   void cancel() override;
   void describe(std::string* out) const override;
@@ -92,6 +93,11 @@ class RecvRequest final : public Request {
   }
   [[gnu::visibility("hidden")]] static Pool<RecvRequest> pool;
 };
+
+/// The request that completes with this operation, by itself or with another one; nullptr: there is
+/// none. Without progress at other processes only.
+Request* request_of(const RecvOp& op);
+Request* request_of(const SendOp& op);
 
 /// Is this a partitioned send or receive?
 bool is_partitioned(const Request* request);

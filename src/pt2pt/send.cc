@@ -348,12 +348,14 @@ SendRequest::SendRequest(const Buffer& b, Peer to, const Envelope& e, SendMode m
   op.envelope = e;
   op.queued = false;
   op.owner = this;
-  op.finish = [](SendOp* done) {
-    auto* r = static_cast<SendRequest*>(done->owner);
-    r->outcome.cancelled = done->cancelled;
-    if (!done->error.ok()) r->outcome.error = std::move(done->error);
-    r->set_complete();
-  };
+  op.finish = sent;
+}
+
+void SendRequest::sent(SendOp* done) {
+  auto* r = static_cast<SendRequest*>(done->owner);
+  r->outcome.cancelled = done->cancelled;
+  if (!done->error.ok()) r->outcome.error = std::move(done->error);
+  r->set_complete();
 }
 
 SendRequest::~SendRequest() {

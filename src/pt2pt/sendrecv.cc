@@ -48,7 +48,7 @@ class ExchangeRequest final : public Request {
     if (exchange.source != MPI_PROC_NULL) {
       recv_.prepare(exchange.recv, &outcome);
       recv_.owner = this;
-      recv_.finish = [](RecvOp* op) { static_cast<ExchangeRequest*>(op->owner)->half_done(); };
+      recv_.finish = received;
       begin_recv(&recv_, exchange.at, {exchange.ctx, exchange.source, exchange.recv_tag});
     } else {
       nothing_received(&outcome);
@@ -63,11 +63,7 @@ class ExchangeRequest final : public Request {
     send_.envelope = envelope;
     send_.queued = false;
     send_.owner = this;
-    send_.finish = [](SendOp* op) {
-      auto* r = static_cast<ExchangeRequest*>(op->owner);
-      if (!op->error.ok() && r->outcome.error.ok()) r->outcome.error = std::move(op->error);
-      r->half_done();
-    };
+    send_.finish = sent;
     begin_send(&send_, SendMode::kStandard);
   }
   void describe(std::string* out) const override {
@@ -80,6 +76,12 @@ class ExchangeRequest final : public Request {
     if (exchange.source != MPI_PROC_NULL && !recv_.done) return awaited_source(recv_.envelope, out);
     out->peer = send_.to;
     return send_.to.process != kUnknownProcess;
+  }
+  static void received(RecvOp* op) { static_cast<ExchangeRequest*>(op->owner)->half_done(); }
+  static void sent(SendOp* op) {
+    auto* r = static_cast<ExchangeRequest*>(op->owner);
+    if (!op->error.ok() && r->outcome.error.ok()) r->outcome.error = std::move(op->error);
+    r->half_done();
   }
   Exchange exchange;
 
@@ -94,6 +96,15 @@ class ExchangeRequest final : public Request {
 };
 
 }  // namespace
+
+Request* request_of(const RecvOp& op) {
+  const bool is_one = op.finish == RecvRequest::arrived || op.finish == ExchangeRequest::received;
+  return is_one ? static_cast<Request*>(op.owner) : nullptr;
+}
+Request* request_of(const SendOp& op) {
+  const bool is_one = op.finish == SendRequest::sent || op.finish == ExchangeRequest::sent;
+  return is_one ? static_cast<Request*>(op.owner) : nullptr;
+}
 
 Status sendrecv(Exchange& x, const char* call, Outcome* outcome) {
   Bytes copy;

@@ -8,7 +8,9 @@ for program in coll/random coll/sequences coll/reproducible coll/ahead coll/mixe
   topo/cart topo/graph comm/create comm/inter comm/at_once; do
   [ -x "$programs/$program" ] || { echo "$program is not there"; bad=1; continue; }
   for ranks in 1 4 7; do
-    out=$("$bin/mpiexec" -predict "$machine" -predict-compute=none -n $ranks "$programs/$program" 2>&1 </dev/null) && continue
+    contention=ends
+    [ $ranks = 7 ] && contention=links
+    out=$("$bin/mpiexec" -predict "$machine" -predict-compute=none -predict-contention=$contention -n $ranks "$programs/$program" 2>&1 </dev/null) && continue
     echo "$program with $ranks ranks: $(tail -n 5 <<< "$out")"
     bad=1
   done

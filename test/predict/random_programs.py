@@ -23,15 +23,27 @@ class Tie(Exception):
     pass
 
 
-class Link:
-    def __init__(self, dice, scale):
+class Piece:
+    def __init__(self, dice, scale, first):
+        self.first = first
         self.latency, self.send, self.receive, self.gap = (dice.randrange(1, scale) for _ in range(4))
         self.per_byte = dice.choice([1, 2, 4, 5])
-        self.eager = dice.choice([0, 300, 1000])
 
     def keys(self):
-        return {"latency_ns": self.latency, "send_ns": self.send, "receive_ns": self.receive, "gap_ns": self.gap, "gb_s": 1 / self.per_byte,
-                "eager": self.eager}
+        return {"from": self.first, "latency_ns": self.latency, "send_ns": self.send, "receive_ns": self.receive, "gap_ns": self.gap,
+                "gb_s": 1 / self.per_byte}
+
+
+class Link:
+    def __init__(self, dice, scale):
+        self.pieces = [Piece(dice, scale, first) for first in ([0] if dice.random() < 0.6 else [0, 250])]
+        self.eager = dice.choice([0, 300, 1000])
+
+    def piece(self, size):
+        return [p for p in self.pieces if p.first <= size][-1]
+
+    def keys(self):
+        return {"eager": self.eager, "pieces": [p.keys() for p in self.pieces]}
 
 
 class Machine:
@@ -50,7 +62,7 @@ class Machine:
 class Message:
     def __init__(self, source, target, context, tag, size, link, waits):
         self.source, self.target, self.context, self.tag, self.size, self.link, self.waits = source, target, context, tag, size, link, waits
-        self.receive = None
+        self.receive, self.here = None, False
         self.sent_at = 0 if not waits else None  # when its send is complete
 
 
@@ -73,7 +85,7 @@ class Rank:
 
 class Naive:
     def __init__(self, machine, clocks, programs):
-        self.machine, self.events, self.ports, self.number = machine, [], {}, 0
+        self.machine, self.events, self.ports, self.under_way, self.number = machine, [], {}, {}, 0
         self.ranks = [Rank(c, p, lambda rank, steps: self.run(rank, steps)) for c, p in zip(clocks, programs)]
         for i, rank in enumerate(self.ranks):
             rank.number = i
@@ -109,33 +121,37 @@ class Naive:
         if last == self.now:
             raise Tie
         begun = max(free, self.now)
-        self.ports[key] = (begun + max(size * link.per_byte, link.gap), self.now)
+        piece = link.piece(size)
+        self.ports[key] = (begun + max(size * piece.per_byte, piece.gap), self.now)
         return begun
 
     def send(self, rank, target, context, tag, size, synchronous):
         link = self.machine.inside if self.machine.node(rank.number) == self.machine.node(target) else self.machine.between
-        rank.clock += link.send
+        rank.clock += link.piece(size).send
         m = Message(rank.number, target, context, tag, size, link, synchronous or size > link.eager)
-        self.add(rank.clock, self.leave, m, 0 if m.waits else size, self.envelope if m.waits else self.arrive)
+        if context == 0:
+            self.under_way.setdefault((rank.number, target), []).append(m)
+        self.add(rank.clock, self.leave, m, 0 if m.waits else size, self.arrive)
         return m
 
     def leave(self, m, size, then):
         begun = self.port(m.source, m.link, "out", size)
         if then == self.deliver:
-            self.add(begun + size * m.link.per_byte, self.sent, m)
-        self.add(begun + m.link.latency, self.reach, m, size, then)
+            self.add(begun + size * m.link.piece(size).per_byte, self.sent, m)
+        self.add(begun + m.link.piece(size).latency, self.reach, m, size, then)
 
     def reach(self, m, size, then):
-        self.add(self.port(m.target, m.link, "in", size) + size * m.link.per_byte, then, m)
+        self.add(self.port(m.target, m.link, "in", size) + size * m.link.piece(size).per_byte, then, m)
 
     def sent(self, m):
         m.sent_at = self.now
 
     def arrive(self, m):
-        self.match(m)
-
-    def envelope(self, m):
-        self.match(m)
+        """Messages of the program do not overtake earlier ones of their sender to their receiver."""
+        m.here = True
+        before = self.under_way.get((m.source, m.target), []) if m.context == 0 else [m]
+        while before and before[0].here:
+            self.match(before.pop(0))
 
     def match(self, m):
         rank = self.ranks[m.target]
@@ -159,7 +175,7 @@ class Naive:
     def joined(self, m, r, at):
         r.message, m.receive = m, r
         if m.waits:
-            self.add(at + m.link.latency, self.leave, m, m.size, self.deliver)
+            self.add(at + m.link.piece(0).latency, self.leave, m, m.size, self.deliver)
         else:
             r.done = at
 
@@ -171,7 +187,7 @@ class Naive:
     def finish(self, rank, r):
         """The rank takes a receive that is done, or whose time of being done is known, or a send."""
         if isinstance(r, Receive):
-            rank.clock = max(rank.clock, r.done) + r.message.link.receive
+            rank.clock = max(rank.clock, r.done) + r.message.link.piece(r.message.size).receive
         else:
             rank.clock = max(rank.clock, r.sent_at)
 
