@@ -89,6 +89,10 @@ class EventQueue {
     const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
     Group& group = groups_[static_cast<size_t>(level) * kDigits + digit];
+    if (group.first == kNever && !spare_.empty()) {
+      group.events.swap(spare_.back());
+      spare_.pop_back();
+    }
     group.events.push_back(e);
     group.first = std::min(group.first, e.at);
     digits_[static_cast<size_t>(level)][digit / 64] |= uint64_t{1} << digit % 64;
@@ -128,6 +132,8 @@ class EventQueue {
       present_.push_back(e);
     }
     from.events.clear();
+    spare_.push_back(std::move(from.events));
+    from.events = {};
     if (!in_order)
       std::sort(present_.begin(), present_.end(),
                 [](const Event& a, const Event& b) { return a.order < b.order; });
@@ -137,6 +143,7 @@ class EventQueue {
   size_t size_ = 0, next_ = 0;
   std::vector<Event> present_;  ///< at base_, in order; those before next_ have been taken
   std::array<Group, size_t{kLevels} * kDigits> groups_;
+  std::vector<std::vector<Event>> spare_;  ///< memory of groups that are empty now
   std::array<DigitSet, kLevels> digits_{};
   uint8_t levels_ = 0;  ///< a bit for each level with groups with events
 };

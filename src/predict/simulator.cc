@@ -477,6 +477,10 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   push_event(rank.clock, Event::kSend, from, t);
 }
 
+bool Simulator::buffers(uint32_t local, uint64_t bytes) const {
+  return bytes <= machine_.link(nodes_[running_index()], nodes_[local]).eager_bytes;
+}
+
 bool Simulator::withdraw_send(uint32_t, SendOp* message) {
   auto* t = reinterpret_cast<PredictedTransfer*>(message->addr);
   if (!t || t->receive) return false;
@@ -533,8 +537,10 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
 
 RequestTimes& Simulator::times_of(uint32_t handle) {
   const uint32_t index = handle & pt2pt::kIndexMask;
-  if (index >= requests_.size())
+  if (__builtin_expect(index >= known_requests_, 0)) {
     requests_.resize(std::max<size_t>(index + 1, 2 * requests_.size()));
+    known_requests_ = static_cast<uint32_t>(requests_.size());
+  }
   return requests_[index];
 }
 

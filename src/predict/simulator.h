@@ -157,6 +157,7 @@ class Simulator final : public pt2pt::MessageDecider,
   // pt2pt::MessageDecider
   bool decides(uint64_t ctx) const override;
   void add_message(uint32_t local, pt2pt::UnexpectedMessage* message) override;
+  bool buffers(uint32_t local, uint64_t bytes) const override;
   bool withdraw_send(uint32_t local, pt2pt::SendOp* message) override;
   void forget_receive(pt2pt::RecvOp* op) override;
   bool all_parked() override;
@@ -302,6 +303,7 @@ class Simulator final : public pt2pt::MessageDecider,
   EventQueue events_;
   VirtualTime now_ = 0;
   std::vector<RequestTimes> requests_;
+  uint32_t known_requests_ = 0;  ///< their number
   std::deque<PredictedTransfer> transfers_;
   PredictedTransfer* free_ = nullptr;
   std::unordered_map<const comm::Meeting*, CollectiveRun*> open_runs_;

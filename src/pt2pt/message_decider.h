@@ -28,6 +28,9 @@ class MessageDecider {
   /// Accepts a message for the rank with index `local`: an eager copy, or a send that waits for its
   /// match. A standard send waits, and may be buffered later (AnswerTime::kPastLimit).
   virtual void add_message(uint32_t local, UnexpectedMessage* message) = 0;
+  /// Does a standard send of so many bytes to that rank complete at once, so that add_message()
+  /// gets an eager copy?
+  virtual bool buffers(uint32_t /*local*/, uint64_t /*bytes*/) const { return false; }
   /// Removes a waiting send that its user cancels. False: the send has been matched.
   virtual bool withdraw_send(uint32_t local, SendOp* message) = 0;
   /// Called before a posted receive is cancelled.

@@ -235,8 +235,12 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
 /// whether a standard send is buffered.
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          SendMode mode) {
-  if (mode != SendMode::kBuffered) return false;
-  UnexpectedMessage* u = new_unexpected(envelope, static_cast<uint64_t>(buffer.bytes()), true);
+  const auto bytes = static_cast<uint64_t>(buffer.bytes());
+  if (mode != SendMode::kBuffered &&
+      (mode == SendMode::kSynchronous || !g_engine.flow.is_eager_local(bytes) ||
+       !g_message_decider->buffers(to.local, bytes)))
+    return false;
+  UnexpectedMessage* u = new_unexpected(envelope, bytes, true);
   if (!u) return false;
   u->kind = UnexpectedMessage::kEager;
   u->process = g_engine.me();
