@@ -28,6 +28,21 @@ def watches(call):
     return call.role not in ("query", "local", "life", "pack", "name")
 
 
+# Calls after which the accesses of the rank are complete at their targets: they wait for them first.
+COMPLETING = ("Win_fence", "Win_flush", "Win_flush_all", "Win_flush_local", "Win_flush_local_all", "Win_unlock", "Win_unlock_all",
+              "Win_complete", "Win_free", "File_sync", "File_close")
+
+
+def file_access(call, function, nonblocking):
+    """The line that says how many bytes of a file are read or written: in front of a blocking call, and behind a nonblocking one."""
+    names = [p.name for p in function.parameters]
+    if call.role != "file" or "datatype" not in names or "count" not in names or nonblocking != ("request" in names):
+        return []
+    if nonblocking:
+        return ["  if (code == MPI_SUCCESS) g_hooks->access_file(bytes_of(count, datatype), request);"]
+    return ["  g_hooks->access_file(bytes_of(count, datatype), nullptr);"]
+
+
 def wrapper(call, function):
     symbol = call.symbol
     inside, names = wrappers.parameters_of(function)
@@ -36,7 +51,13 @@ def wrapper(call, function):
     waits_for = {"Wait": "1, request", "Waitall": "count, array_of_requests"}.get(call.name)
     if waits_for:
         lines.append(f"  g_hooks->begin_wait({waits_for});")
+    if call.name in COMPLETING:
+        lines.append("  g_hooks->await_accesses();")
+    lines += file_access(call, function, False)
     lines.append(f"  const int code = g_next.{symbol}({names});")
+    lines += file_access(call, function, True)
+    if call.name == "File_open":
+        lines.append("  if (code == MPI_SUCCESS) g_hooks->open_file();")
     if waits_for:
         lines.append("  g_hooks->end_wait();")
     posted = [p.name for p in call.parameters if p.kind.name == "new_request"]
@@ -52,7 +73,7 @@ def wrapper(call, function):
 
 def main():
     calls = wrappers.Calls("meter", watches, BY_HAND)
-    calls.write("predict", [], [], [], ['#include "meter/meter.h"\n'], [], wrapper)
+    calls.write("predict", [], [], ["MPI_Type_size_x"], ['#include "meter/meter.h"\n'], [], wrapper)
 
 
 main()

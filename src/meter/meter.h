@@ -17,4 +17,10 @@ using findings::from_fortran;
 /// The simulator; nullptr until a rank has returned from MPI_Init, and where nothing is predicted.
 [[gnu::visibility("hidden")]] extern const PredictionHooks* g_hooks;
 
+inline int64_t bytes_of(int64_t count, MPI_Datatype type) {
+  MPI_Count size = 0;
+  g_next.MPI_Type_size_x(type, &size);
+  return count * size;
+}
+
 }  // namespace fgmpi::predict

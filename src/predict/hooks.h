@@ -26,6 +26,12 @@ struct PredictionHooks {
   /// These two enclose a wait for all of these requests. The second takes what the first has read.
   void (*begin_wait)(int count, const MPI_Request* requests);
   void (*end_wait)();
+  /// Waits until the running rank's accesses to windows and files are complete there. May switch.
+  void (*await_accesses)();
+  /// The running rank reads or writes so many bytes of a file. `request`: nullptr where the call is
+  /// blocking, which may switch.
+  void (*access_file)(int64_t bytes, const MPI_Request* request);
+  void (*open_file)();
   /// The running rank's clock, ns; -1 where no rank runs. Counts what it has computed.
   int64_t (*now_ns)();
   /// Moves the running rank's clock forward.

@@ -68,6 +68,9 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "overlaps") return static_cast<bool>(in >> m->overlaps);
   if (key == "factor") return static_cast<bool>(in >> m->compute_factor);
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
+  if (key == "files")
+    return static_cast<bool>(in >> m->files.client_per_byte >> m->files.all_per_byte >>
+                             m->files.open);
   if (key.starts_with("topology")) return read_topology(key, in, &m->topology);
   if (!(in >> word)) return false;
   if (key == "contention") {
@@ -96,14 +99,15 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
 
 std::string PredictedMachine::to_text() const {
   char line[512];
-  std::snprintf(
-      line, sizeof line,
-      "name %s\nnodes %u\nranks_per_node %u\nplacement %s\ncontention %s\noverlaps %d\n"
-      "compute %s\n"
-      "factor %.17g\nreduce %.17g\n",
-      name.c_str(), nodes, ranks_per_node, placement == NodePlacement::kCyclic ? "cyclic" : "block",
-      contention == ContentionModel::kLinks ? "links" : "ends", overlaps ? 1 : 0,
-      compute == ComputeModel::kNone ? "none" : "measured", compute_factor, reduce_per_byte);
+  std::snprintf(line, sizeof line,
+                "name %s\nnodes %u\nranks_per_node %u\nplacement %s\ncontention %s\noverlaps %d\n"
+                "compute %s\n"
+                "factor %.17g\nreduce %.17g\nfiles %.17g %.17g %" PRId64 "\n",
+                name.c_str(), nodes, ranks_per_node,
+                placement == NodePlacement::kCyclic ? "cyclic" : "block",
+                contention == ContentionModel::kLinks ? "links" : "ends", overlaps ? 1 : 0,
+                compute == ComputeModel::kNone ? "none" : "measured", compute_factor,
+                reduce_per_byte, files.client_per_byte, files.all_per_byte, files.open);
   std::string text = line;
   append_class(&text, "inside", inside);
   append_class(&text, "between", between);

@@ -60,6 +60,15 @@ enum class ComputeModel : uint8_t { kMeasured, kNone };
 /// link of their way, of which each has a share.
 enum class ContentionModel : uint8_t { kEnds, kLinks };
 
+/// What files cost; 0: nothing.
+struct FileSystem {
+  double client_per_byte = 0,
+         all_per_byte = 0;  ///< picoseconds a byte: of a client, of all together
+  VirtualTime open = 0;
+  /// Do accesses take time?
+  bool moves() const { return client_per_byte + all_per_byte > 0; }
+};
+
 struct PredictedMachine {
   std::string name = "machine";
   uint32_t nodes = 0;  ///< 0: as many as the ranks need
@@ -72,7 +81,8 @@ struct PredictedMachine {
   /// Whether a rendezvous goes on while its ranks compute.
   bool overlaps = true;
   ComputeModel compute = ComputeModel::kMeasured;
-  double compute_factor = 1;     ///< virtual time of computing for each second that is measured
+  double compute_factor = 1;  ///< virtual time of computing for each second that is measured
+  FileSystem files;
   double reduce_per_byte = 100;  ///< picoseconds to combine one byte in a reduction
 
   uint32_t node_of(uint32_t rank, uint32_t ranks) const {

@@ -34,6 +34,9 @@ const PredictionHooks kHooks = {
     [](MPI_Request request, bool is_new) { g_simulator->record_posted(request, is_new); },
     [](int count, const MPI_Request* requests) { g_simulator->begin_wait(count, requests); },
     [] { g_simulator->end_wait(); },
+    [] { g_simulator->await_accesses(); },
+    [](int64_t bytes, const MPI_Request* request) { g_simulator->access_file(bytes, request); },
+    [] { g_simulator->open_file(); },
     [] { return g_simulator->rank_now_ns(); },
     [](int64_t ns) { g_simulator->pass_ns(ns); },
     [] { g_simulator->yield(); },
@@ -67,6 +70,7 @@ void register_deciders(unsigned ranks) {
   pt2pt::g_message_decider = g_simulator;
   comm::g_meeting_decider = g_simulator;
   coll::g_early_exit_decider = g_simulator;
+  rma::g_access_decider = g_simulator;
 }
 
 }  // namespace fgmpi::predict

@@ -60,7 +60,7 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
   may_overtake_ = machine_.contention == ContentionModel::kLinks ||
                   machine_.inside.pieces.size() + machine_.between.pieces.size() > 2;
   if (machine_.topology.kind != TopologyKind::kNone ||
-      machine_.contention == ContentionModel::kLinks)
+      machine_.contention == ContentionModel::kLinks || machine_.files.moves())
     network_ = std::make_unique<TransferNetwork>(machine_, nodes);
 }
 
@@ -106,6 +106,7 @@ void Simulator::enter(CallGroup group) {
   add_computing(&rank);
   if (group != CallGroup::kCompletion) rank.vain = 0;
   rank.group = group;
+  if (group == CallGroup::kFile) set_in_file(&rank, true);
   rank.entered = rank.clock;
   ++rank.times.calls;
   if (++rank.calls_in_a_row < kCallsInARow) return;
@@ -132,6 +133,7 @@ void Simulator::leave() {
    : rank.group == CallGroup::kCollective ? rank.times.collectives
                                           : rank.times.other) += passed;
   rank.depth = 0;
+  if (rank.in_file) set_in_file(&rank, false);
   leave_library(&rank);
 }
 
@@ -196,7 +198,7 @@ void Simulator::happen(const Event& e) {
 
 VirtualTime Simulator::next_time() {
   const VirtualTime event = events_.first_time();
-  if (!network_ || !network_->shares_links()) return event;
+  if (!network_ || !network_->has_shares()) return event;
   return std::min(event, network_->first(now_, event));
 }
 
@@ -308,6 +310,7 @@ void Simulator::begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_
 }
 
 void Simulator::end_flow(PredictedTransfer* t) {
+  if (t->stage == AccessStage::kFile) return end_access(t, t->from);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = t->link->piece(bytes);
   const VirtualTime gap = occupancy(piece, bytes) - data_time(piece, bytes);
@@ -317,6 +320,8 @@ void Simulator::end_flow(PredictedTransfer* t) {
 }
 
 void Simulator::leave_port(PredictedTransfer* t) {
+  if (t->stage == AccessStage::kFile)
+    return network_->begin_file(now_, machine_.files, t, t->bytes);
   const LinkClass& link = *t->link;
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
@@ -334,11 +339,11 @@ void Simulator::reach_port(PredictedTransfer* t) {
   const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
   const VirtualTime arrival = start + data_time(piece, bytes);
   // What arrives later cannot change what these do, so they need no event of their own.
-  if (!t->sends_data) {
+  if (!t->sends_data && t->stage == AccessStage::kNone) {
     if (t->run && receives_one_a_round(t->run->shape.algorithm)) return part_arrived(t, arrival);
     if (!t->run && completes_early(t, arrival)) return;
   }
-  if (!t->run && !t->sends_data) ++ranks_[t->to].arriving;
+  if (!t->run && !t->sends_data && t->stage == AccessStage::kNone) ++ranks_[t->to].arriving;
   push_event(arrival, Event::kArrive, t->from, t);
 }
 
@@ -355,6 +360,8 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
   for (int compared = 0; p && !covers(p->envelope, t->message->envelope); p = p->next)
     if (++compared == kMostCompared) return false;
   if (!p || p->envelope.source == MPI_ANY_SOURCE) return false;
+  // The time of others, parts of a partitioned message, is that of their arrival alone.
+  if (auto* op = static_cast<RecvOp*>(p); op->finish && !request_of(*op)) return false;
   at->posted.remove(p);
   t->receive = static_cast<RecvOp*>(p);
   t->receive->queued = false;
@@ -364,6 +371,7 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
 }
 
 void Simulator::arrive(PredictedTransfer* t) {
+  if (t->stage != AccessStage::kNone) return access_arrived(t);
   if (t->run) return part_arrived(t, now_);
   if (t->sends_data) return complete_receive(t, now_);
   if (network_ == nullptr || !network_->shares_links()) --ranks_[t->to].arriving;
@@ -417,6 +425,7 @@ void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
 
 /// Permission to send has reached the sender.
 void Simulator::clear(PredictedTransfer* t) {
+  if (t->stage != AccessStage::kNone) return access_answered(t);
   const PredictedRank& rank = ranks_[t->from];
   // Without progress in the background the sender of a message has to be in a call of MPI.
   const bool waits = !t->run && !machine_.overlaps && rank.depth && rank.entered > now_;
@@ -443,7 +452,8 @@ void Simulator::have_sent(PredictedTransfer* t) {
 // ---- Messages of the program --------------------------------------------------------------------
 
 bool Simulator::decides(uint64_t ctx) const {
-  return (ctx & comm::kPlaneMask) == comm::kPlanePt2pt;
+  const uint64_t plane = ctx & comm::kPlaneMask;
+  return plane == comm::kPlanePt2pt || plane >= comm::kPlanePart;  // that and the one of the parts
 }
 
 void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
@@ -565,12 +575,16 @@ void Simulator::begin_wait(int count, const MPI_Request* requests) {
   if (!comm::rank_state()) return;
   PredictedRank& rank = running();
   rank.waited.clear();
+  rank.awaits_all = false;
   for (int i = 0; i < count; ++i) {
     const auto handle = static_cast<uint32_t>(requests[i]);
+    // Requests of operations on windows are complete at once for the library.
+    rank.awaits_all |= handle == pt2pt::kSentHandle && rank.accesses > 0;
     if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
     Request** const slot = pt2pt::g_requests.get(handle & pt2pt::kIndexMask);
     if (!slot || !*slot || !(*slot)->active) continue;
     WaitedRequest waited{handle & pt2pt::kIndexMask, 0, nullptr, 0};
+    if (times_of(handle).posted == kAwaitsAccesses) set_in_file(&rank, true);
     if (!runs_of_requests_.empty())
       if (const auto found = runs_of_requests_.find(*slot); found != runs_of_requests_.end()) {
         waited.run = found->second.run;
@@ -590,7 +604,11 @@ void Simulator::end_wait() {
   size_t kept = 0;
   for (size_t i = 0; i < waited.size(); ++i) {
     WaitedRequest w = waited[i];
-    const RequestTimes& times = times_of(w.index);
+    RequestTimes& times = times_of(w.index);
+    if (times.posted == kAwaitsAccesses) {
+      rank.awaits_all = true;
+      times = RequestTimes();
+    }
     if (!w.run && times.done <= rank.clock && times.overhead == 0) continue;
     w.done = times.done;
     size_t place = kept++;
@@ -603,6 +621,7 @@ void Simulator::end_wait() {
     collect(&rank, &times_of(waited[i].index));
   }
   waited.clear();
+  if (std::exchange(rank.awaits_all, false)) await_accesses();
 }
 
 /// Is the request complete at the rank's clock? *until: not after a time at which it will be. REQUIRES: all before its clock has happened.

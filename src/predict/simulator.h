@@ -31,8 +31,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "coll/early_exit_decider.h"
@@ -44,10 +47,15 @@
 #include "predict/transfer_network.h"
 #include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
+#include "rma/access_decider.h"
 
 namespace fgmpi::predict {
 
 struct CollectiveRun;
+
+/// What a transfer does for an access to a window or a file.
+enum class AccessStage : uint8_t { kNone, kRequest, kReply, kLock, kGranted, kUnlock, kFile };
+struct WindowLock;
 
 /// A message on its way: of the program, or of a collective's schedule.
 struct PredictedTransfer {
@@ -65,7 +73,12 @@ struct PredictedTransfer {
   pt2pt::RecvOp* receive = nullptr;  ///< rendezvous: the receive that it has matched
   // The message of a collective:
   CollectiveRun* run = nullptr;
-  uint32_t sender = 0, receiver = 0;      ///< members
+  uint32_t sender = 0, receiver = 0;  ///< members
+  // The access:
+  uint64_t reply = 0;  ///< bytes that come back
+  WindowLock* lock = nullptr;
+  AccessStage stage = AccessStage::kNone;
+  bool returns = false, exclusive = false;
   pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
   bool rendezvous = false;                ///< its envelope is on its way, or waits for a receive
   bool sends_data = false;                ///< the data of a rendezvous is on its way
@@ -131,6 +144,17 @@ inline void raise_clock(VirtualTime* clock, VirtualTime at) {
   if (*clock < at) *clock = at;
 }
 
+/// The lock of a target's memory in a window.
+struct WindowLock {
+  uint32_t local = 0;  ///< the target
+  uint32_t holders = 0;
+  bool exclusive = false;
+  std::deque<PredictedTransfer*> waiting;
+};
+
+/// `posted` of a request that is complete when all accesses of its rank are.
+inline constexpr VirtualTime kAwaitsAccesses = -1;
+
 /// What the simulator keeps of a request, by the index of its handle.
 struct RequestTimes {
   VirtualTime posted = 0;
@@ -140,7 +164,8 @@ struct RequestTimes {
 
 class Simulator final : public pt2pt::MessageDecider,
                         public comm::MeetingDecider,
-                        public coll::EarlyExitDecider {
+                        public coll::EarlyExitDecider,
+                        public rma::AccessDecider {
  public:
   Simulator(uint32_t ranks, PredictedMachine machine);
 
@@ -150,6 +175,9 @@ class Simulator final : public pt2pt::MessageDecider,
   void record_posted(MPI_Request request, bool is_new);
   void begin_wait(int count, const MPI_Request* requests);
   void end_wait();
+  void await_accesses();
+  void access_file(int64_t bytes, const MPI_Request* request);
+  void open_file();
   int64_t rank_now_ns();
   void pass_ns(int64_t ns);
   void yield();
@@ -168,7 +196,7 @@ class Simulator final : public pt2pt::MessageDecider,
                 const char* call, std::vector<uint32_t>* chosen) override;
   bool decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
                    const char* call) override;
-  bool waits_for_outside() const override { return false; }
+  bool waits_for_outside() const override { return in_files_ > 0; }
   void match_held_back(pt2pt::UnexpectedMessage* message, pt2pt::RecvOp* op) override;
   // comm::MeetingDecider
   void record_arrival(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
@@ -178,6 +206,12 @@ class Simulator final : public pt2pt::MessageDecider,
   void begin_early_exit_wait(coll::EarlyExitWait* wait) override;
   void end_early_exit_wait(coll::EarlyExitWait* wait) override;
   void begin_blocking_collective(const coll::Args& args) override { arguments_ = &args; }
+
+  // rma::AccessDecider
+  void await_access(const rma::MemoryAccess& access, const sched::WaitSite* site) override;
+  void record_unlock(uint64_t window, int32_t target, bool exclusive) override;
+  void record_notice_sent(const rma::WindowNotice& notice) override;
+  void record_notice_received(const rma::WindowNotice& notice) override;
 
   /// The clocks and sums of all ranks, for mpiexec.
   void fill_outcome(PredictionOutcome* out) const;
@@ -208,6 +242,10 @@ class Simulator final : public pt2pt::MessageDecider,
     // Polling in vain.
     uint32_t vain = 0;
     VirtualTime vain_since = 0;
+    uint32_t accesses = 0;        ///< to windows and files, not complete yet
+    bool in_file = false;         ///< it is one of in_files_
+    bool awaits_all = false;      ///< its present call waits for them
+    VirtualTime accessed = 0;     ///< when the latest was complete
     uint32_t calls_in_a_row = 0;  ///< since it last waited for an event
     std::vector<MemberRef> runs;  ///< the collectives that its present call waits for
     coll::EarlyExitWait* early_exit = nullptr;
@@ -224,6 +262,11 @@ class Simulator final : public pt2pt::MessageDecider,
   void add_computing(PredictedRank* rank);
   void leave_library(PredictedRank* rank);
   uint32_t running_index() const;
+  /// Real accesses to files that the rank waits for hold back events: it has its old clock then.
+  void set_in_file(PredictedRank* rank, bool in_file) {
+    in_files_ += in_file - rank->in_file;
+    rank->in_file = in_file;
+  }
   /// Returns the event's order.
   uint64_t push_event(VirtualTime at, Event::What what, uint32_t rank, PredictedTransfer* transfer);
   void happen(const Event& e);
@@ -272,6 +315,17 @@ class Simulator final : public pt2pt::MessageDecider,
   void take_request(PredictedRank* rank, pt2pt::Request* request);
   RequestTimes& times_of(uint32_t handle);
 
+  // Accesses (accesses.cc).
+  PredictedTransfer* new_access(uint32_t from, uint32_t to, AccessStage stage);
+  void access_arrived(PredictedTransfer* t);
+  void end_access(PredictedTransfer* t, uint32_t rank);
+  void access_answered(PredictedTransfer* t);
+  /// Parks until the running rank has the lock. May switch.
+  void await_lock(const rma::MemoryAccess& access, const sched::WaitSite* site);
+  void ask_lock(PredictedTransfer* t);
+  void end_lock(PredictedTransfer* t);
+  void grant_locks(WindowLock* lock);
+
   // Collectives (collectives.cc).
   void advance(CollectiveRun* run, uint32_t member);
   bool take_early(CollectiveRun* run, uint32_t member, const RoundPart& part);
@@ -317,6 +371,10 @@ class Simulator final : public pt2pt::MessageDecider,
   int64_t looked_at_ = 0, used_then_ = 0;
   bool in_event_ = false;                  ///< an event happens, no rank runs
   const coll::Args* arguments_ = nullptr;  ///< of the running rank's next arrival
+  std::map<std::pair<uint64_t, int32_t>, WindowLock> window_locks_;
+  /// When a notice between members of a window arrives: window, from, to, kind.
+  std::map<std::tuple<uint64_t, int32_t, int32_t, int>, VirtualTime> notices_;
+  uint32_t in_files_ = 0;  ///< ranks in calls that access files, or that wait for accesses
   uint64_t transfers_made_ = 0, outcome_events_ = 0;
   VirtualTime contention_ = 0;
 };

@@ -1,8 +1,9 @@
 // TransferNetwork: the ways of transfers between nodes, and the shares of those that move at the
-// same time.
+// same time; also those of accesses to files.
 //
 // The first links of FlowShares are the ports: node i sends by link 2 * i and receives by 2 * i + 1.
-// Those of the topology follow. A flow's work is what the transfer keeps a port busy for.
+// The servers of files are one more link, and those of the topology follow. A flow's work is what the
+// transfer keeps a port busy for, or what the access takes a client alone.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -27,8 +28,13 @@ class TransferNetwork {
     return topology_.latency(from_node, to_node);
   }
   /// Do transfers share links, or wait for ports?
-  bool shares_links() const { return shares_ != nullptr; }
-  /// The bytes of a transfer begin to move. REQUIRES: shares_links(), here and below.
+  bool shares_links() const { return shares_links_; }
+  /// Is there anything that has shares?
+  bool has_shares() const { return shares_ != nullptr; }
+  /// The bytes of an access to a file begin to move. REQUIRES: has_shares(), here and below.
+  void begin_file(VirtualTime now, const FileSystem& files, PredictedTransfer* transfer,
+                  uint64_t bytes);
+  /// The bytes of a transfer begin to move. REQUIRES: shares_links().
   void begin(VirtualTime now, const LinkPiece& piece, uint64_t bytes, uint32_t from_node,
              uint32_t to_node, PredictedTransfer* transfer);
   /// When the first transfer's bytes have moved, if none begins before. `now`: the latest event;
@@ -44,7 +50,8 @@ class TransferNetwork {
 
  private:
   const Topology topology_;
-  const uint32_t first_link_;  ///< of the topology's, behind the ports
+  const uint32_t file_link_;  ///< behind the ports; those of the topology follow
+  const bool shares_links_;
   std::unique_ptr<FlowShares> shares_;
   std::vector<uint32_t> way_;
   std::vector<LinkUse> uses_;

@@ -1,7 +1,7 @@
 // AccessDecider: decides in which order operations on windows happen, and which rank gets a lock
-// (src/explore).
+// (src/explore, src/predict).
 //
-// A process has one only under mpiexec -explore and -replay. Each operation and each lock then
+// A process has one only under mpiexec -explore, -replay and -predict. Each operation and each lock then
 // waits until the decider lets it happen. Without a decider an operation costs one test of a
 // pointer, and the shortest ways (win_inl.h) cost none: the layer that sets a decider closes them.
 //
@@ -32,6 +32,9 @@ struct MemoryAccess {
   /// A number for the call, its operation and its operands: accesses with the same number
   /// do the same.
   uint64_t deed = 0;
+  uint32_t local = 0;    ///< the target's index in its process
+  int64_t moved = 0;     ///< bytes of data
+  bool fetches = false;  ///< it changes memory, and what was there comes back
 };
 
 /// A notification of one member of a window by another: its exposure epoch has begun (kPosted:
@@ -41,6 +44,7 @@ struct WindowNotice {
   uint64_t window;
   int32_t from, to;  ///< ranks in the window
   NoticeKind kind;
+  uint32_t local;  ///< index in its process of `to` where the notice is sent, else of `from`
 };
 
 class AccessDecider {
@@ -57,7 +61,7 @@ class AccessDecider {
   virtual void record_notice_received(const WindowNotice& notice) = 0;
 };
 
-/// nullptr in all processes but those of mpiexec -explore and -replay.
+/// nullptr in all processes but those of mpiexec -explore, -replay and -predict.
 extern AccessDecider* g_access_decider;
 
 }  // namespace fgmpi::rma

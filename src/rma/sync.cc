@@ -218,6 +218,7 @@ Status acquire_at_once(Win* win, int32_t rank, LockKind kind, const char* call) 
   access.detail = kind == LockKind::kExclusive;
   access.window = win->shared->id.bits;
   access.target = rank;
+  access.local = win->comm->peer(rank).local;
   const SyncWait site(
       call, win, kind == LockKind::kShared ? "for the shared lock of" : "for the exclusive lock of",
       rank);
@@ -556,11 +557,13 @@ void record_notices_sent(const Win* win, const std::vector<int32_t>& ranks,
                          WindowNotice::NoticeKind kind) {
   if (__builtin_expect(g_access_decider == nullptr, 1)) return;
   for (int32_t rank : ranks)
-    g_access_decider->record_notice_sent({win->shared->id.bits, win->comm->rank, rank, kind});
+    g_access_decider->record_notice_sent(
+        {win->shared->id.bits, win->comm->rank, rank, kind, win->comm->peer(rank).local});
 }
 void record_notice_received(const Win* win, int32_t from, WindowNotice::NoticeKind kind) {
   if (__builtin_expect(g_access_decider != nullptr, 0))
-    g_access_decider->record_notice_received({win->shared->id.bits, from, win->comm->rank, kind});
+    g_access_decider->record_notice_received(
+        {win->shared->id.bits, from, win->comm->rank, kind, win->comm->peer(from).local});
 }
 
 void wake(Handshake* handshake) { handshake->parked.wake(); }

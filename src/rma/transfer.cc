@@ -113,6 +113,7 @@ struct Deed {
   MemoryAccess::Use use;
   uint64_t operands;  ///< a number for the operation and its operands
   uint32_t detail = 0;
+  bool fetches = false;  ///< a result comes back of an operation that changes memory
 };
 
 /// Parks until the decider gives this operation its turn. `side`: the target's. May switch.
@@ -127,6 +128,9 @@ struct Deed {
   access.deed = hash_text(what.call, deed.operands);
   access.window = win->shared->id.bits;
   access.target = what.rank;
+  access.local = win->comm->peer(what.rank).local;
+  access.moved = side.bytes;
+  access.fetches = deed.fetches;
   access.offset = offset + side.type.true_lb() + std::min<int64_t>(rest, 0);
   access.bytes = side.type.true_extent() + std::abs(rest);
   if (reach.here && reach.size >= 0) access.memory = reach.here + access.offset;
@@ -550,7 +554,7 @@ Deed deed_of(const Accumulation& a) {
   const bool rounds = (op == MPI_SUM || op == MPI_PROD) &&
                       !(element && element->kind != datatype::BasicKind::kFloat &&
                         element->kind != datatype::BasicKind::kComplex);
-  if (a.fetch || op == MPI_REPLACE || rounds) return {MemoryAccess::kWrite, operands};
+  if (a.fetch || op == MPI_REPLACE || rounds) return {MemoryAccess::kWrite, operands, 0, a.fetch};
   return {MemoryAccess::kFold, operands,
           static_cast<uint32_t>(op) << 8 ^ static_cast<uint32_t>(a.folding.type.handle())};
 }
@@ -664,7 +668,7 @@ Status compare_and_swap(Win* win, const void* origin, const void* compare, void*
                  "address of an element");
   const auto deed = [&]() -> Deed {
     const uint64_t operand = with_operand(0, origin, theirs);
-    return {MemoryAccess::kWrite, with_operand(operand, compare, theirs)};
+    return {MemoryAccess::kWrite, with_operand(operand, compare, theirs), 0, true};
   };
   Reach* reach;
   int64_t offset;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static int rank, size;
 static char* data;
@@ -124,6 +125,138 @@ static void rooted(void) {
   if (rank == 0 && sum != size) printf("sum %d\n", sum);
 }
 
+static void pass(long ns) {
+  const struct timespec t = {0, ns};
+  nanosleep(&t, NULL);
+}
+
+/* What the operation takes until it is complete at its target, rank 2, for rank 0. */
+static void accessed(const char* name, char what, MPI_Win win) {
+  long one = 1, old = 0;
+  align();
+  const double begun = now();
+  if (rank == 0) {
+    if (what == 'p') MPI_Put(data, 100, MPI_CHAR, 2, 0, 100, MPI_CHAR, win);
+    if (what == 'g') MPI_Get(data, 100, MPI_CHAR, 2, 0, 100, MPI_CHAR, win);
+    if (what == 'f') MPI_Fetch_and_op(&one, &old, MPI_LONG, 2, 0, MPI_SUM, win);
+    if (what == 'r') {
+      MPI_Request request;
+      MPI_Rget(data, 100, MPI_CHAR, 2, 0, 100, MPI_CHAR, win, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Win_flush(2, win);
+    }
+  } else {
+    pass(20000); /* the next messages do not meet those of the operation */
+  }
+  print(name, begun);
+}
+
+/* Windows: operations, a fence, a lock that another rank holds, general active target synchronisation. */
+static void windows(void) {
+  char* memory;
+  MPI_Win win;
+  MPI_Group all, other;
+  MPI_Win_allocate(1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+  MPI_Win_lock_all(0, win);
+  MPI_Win_flush_all(win);
+  accessed("first put", 'p', win); /* takes the lock of its target first */
+  accessed("put", 'p', win);
+  accessed("get", 'g', win);
+  accessed("rget", 'r', win);
+  accessed("fetch", 'f', win);
+  MPI_Win_unlock_all(win);
+  MPI_Win_fence(0, win);
+  align();
+  double begun = now();
+  if (rank == 0) MPI_Put(data, 100, MPI_CHAR, 2, 0, 100, MPI_CHAR, win);
+  MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+  print("fence", begun);
+  align();
+  begun = now();
+  if (rank == 2) {
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+    pass(100000);
+    MPI_Win_unlock(1, win);
+  } else if (rank == 0) {
+    pass(50000);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
+  }
+  print("lock", begun);
+  if (rank == 0) MPI_Win_unlock(1, win);
+  MPI_Comm_group(MPI_COMM_WORLD, &all);
+  const int member = rank == 0 ? 2 : 0;
+  MPI_Group_incl(all, 1, &member, &other);
+  align();
+  begun = now();
+  if (rank == 2) {
+    pass(50000);
+    MPI_Win_post(other, 0, win);
+    MPI_Win_wait(win);
+  } else if (rank == 0) {
+    MPI_Win_start(other, 0, win);
+    MPI_Put(data, 100, MPI_CHAR, 2, 0, 100, MPI_CHAR, win);
+    MPI_Win_complete(win);
+  }
+  print("start", begun);
+  MPI_Group_free(&all);
+  MPI_Group_free(&other);
+  MPI_Win_free(&win);
+}
+
+/* One rank writes, then all do; a write that goes on while its rank computes. */
+static void files(void) {
+  char name[64] = "/tmp/fgmpi-predict-XXXXXX";
+  MPI_File file;
+  MPI_Request request;
+  if (rank == 0) close(mkstemp(name));
+  MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  align();
+  double begun = now();
+  if (rank == 0) MPI_File_write_at(file, 0, data, 1000000, MPI_CHAR, MPI_STATUS_IGNORE);
+  print("write", begun);
+  align();
+  begun = now();
+  MPI_File_write_at(file, 1000000 * rank, data, 1000000, MPI_CHAR, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  print("writes", begun);
+  align();
+  begun = now();
+  if (rank == 0) {
+    MPI_File_iread_at(file, 0, data, 1000000, MPI_CHAR, &request);
+    pass(400000);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  print("iread", begun);
+  MPI_File_close(&file);
+  if (rank == 0) remove(name);
+}
+
+/* A message in two partitions, the second of which is ready 100 us after the first. */
+static void partitioned(void) {
+  MPI_Request request;
+  int flag = 0;
+  if (rank == 0) MPI_Precv_init(data, 2, 1000, MPI_CHAR, 2, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  if (rank == 2) MPI_Psend_init(data, 2, 1000, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  for (int round = 0; round < 2; ++round) {
+    align();
+    const double begun = now();
+    if (rank == 0 || rank == 2) MPI_Start(&request);
+    if (rank == 2) {
+      MPI_Pready(0, request);
+      pass(100000);
+      MPI_Pready(1, request);
+    } else if (rank == 0 && round == 1) {
+      while (!flag) MPI_Parrived(request, 0, &flag);
+      print("parrived", begun);
+    }
+    if (rank == 0 || rank == 2) MPI_Wait(&request, MPI_STATUS_IGNORE);
+    if (round == 1) print("partitions", begun);
+  }
+  if (rank == 0 || rank == 2) MPI_Request_free(&request);
+}
+
 static void collective(const char* name, int bytes) {
   align();
   const double begun = now();
@@ -154,6 +287,9 @@ int main(int argc, char** argv) {
   rooted();
   collective("barrier", -1);
   collective("allreduce", 80);
+  windows();
+  files();
+  partitioned();
   free(data);
   MPI_Finalize();
   return 0;

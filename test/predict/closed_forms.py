@@ -10,6 +10,7 @@ import sys
 mpiexec, program, machine = sys.argv[1:]
 CLOCK = 20  # what a look at the clock takes where computing takes nothing: Simulator's kClockCost
 POLL = 50   # what a poll takes: kPollCost
+SLEEP = 2 * CLOCK + POLL  # what a sleep takes more than its time
 
 # Parameters of machine.json, ns and bytes.
 IN = dict(latency=100, send=50, receive=50, per_byte=0.1)
@@ -43,8 +44,24 @@ EXPECTED = {
     "barrier": 2 * one_way(OUT, 0),
     # An exchange within the node, which combines 80 bytes at 10 GB/s, then one between the nodes.
     "allreduce": one_way(IN, 80) + 8 + one_way(OUT, 80) + 8,
+    # An operation's data and its acknowledgement, or a request and the data; the lock is a round trip.
+    "first put": 2 * OUT["send"] + 4 * OUT["latency"] + 100,
+    "put": OUT["send"] + 2 * OUT["latency"] + 100,
+    "get": OUT["send"] + 2 * OUT["latency"] + 100,
+    "rget": OUT["send"] + 2 * OUT["latency"] + 100,
+    "fetch": OUT["send"] + 2 * OUT["latency"] + 2 * 8,
+    # Rank 0's put delays rank 1's message to rank 2, whose message rank 0 waits for last.
+    "fence": OUT["send"] + 500 + OUT["latency"] + OUT["receive"] + one_way(OUT, 0),
+    # A round trip, 100 us, then word of the release between the nodes, and of the grant within one.
+    "lock": OUT["send"] + 2 * OUT["latency"] + 100000 + SLEEP + OUT["latency"] + IN["latency"],
+    "start": 50000 + SLEEP + one_way(OUT, 0) + OUT["send"] + 2 * OUT["latency"] + 100 + OUT["send"],
+    "write": 1e6,
+    "writes": 4e6 / 2,
+    "iread": 1e6,
+    "parrived": one_way(OUT, 1000),
+    "partitions": OUT["send"] + 100000 + SLEEP + one_way(OUT, 1000),
 }
-SLACK = {"tested": 3000, "probed": 3000, "reduce": 300}
+SLACK = {"tested": 3000, "probed": 3000, "reduce": 300, "writes": 3000, "parrived": 200}
 
 
 def run(scheduler):
@@ -57,7 +74,7 @@ def run(scheduler):
 
 def main():
     done = run("fifo")
-    seen = dict(line.split() for line in done.stdout.splitlines())
+    seen = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines())
     bad = 0
     for name, expected in EXPECTED.items():
         got = float(seen.get(name, "nan"))

@@ -23,19 +23,22 @@ run 1 -predict one-node -ranks 4,x "$program"
 says "allowed is a number from 1"
 sed 's/"gap_ns": 10,/"gap": 10,/' "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
-says "bad.json, line 6: gap in inside: allowed are eager, pieces, latency_ns"
+says "bad.json, line 7: gap in inside: allowed are eager, pieces, latency_ns"
 sed 's/"latency_ns": 100,/"latency_ns": -1,/' "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
-says "bad.json, line 6: latency_ns: allowed is a number from 0"
+says "bad.json, line 7: latency_ns: allowed is a number from 0"
 sed 's/"from": 100000/"from": 0/' "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
-says "line 10: from: allowed is 0 in the first piece, then ascending"
+says "line 11: from: allowed is 0 in the first piece, then ascending"
 sed 's/"nodes": {/"nodes": {"count": 2, /' "$machine" > small.json
 run 1 -predict small.json -n 5 "$program"
 says "-predict small.json, line 3: count: 2 nodes of 2 ranks hold 4 ranks; 5 are to run"
 run 1 -predict small.json -ranks 2,6,4 "$program"
 says "hold 4 ranks; 6 are to run"
 run 0 -predict small.json -n 4 "$program"
+sed 's/"all_gb_s": 2/"all_gb_s": 0/' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "line 4: all_gb_s: allowed is a number from 1e-06"
 # network KEYS: the machine with a network.
 network() { sed "3i\\  \"network\": {$1}," "$machine" > network.json; }
 network '"topology": "torus", "dimensions": [2, 2]'
@@ -59,9 +62,9 @@ run 1 -predict one-node -predict-contention=both -n 4 "$program"
 says "-predict-contention=both: allowed are ends and links"
 run 1 -predict-contention=links -n 4 "$program"
 says "allowed with -predict"
-head -n 5 "$machine" > bad.json
+head -n 6 "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
-says "bad.json, line 6:"
+says "bad.json, line 7:"
 run 1 -predict one-node -n 2 false
 says "not all ranks have ended in MPI_Finalize"
 no_folder_left

@@ -23,7 +23,8 @@ class MachineReader : JsonKeys {
   using JsonKeys::JsonKeys;
 
   Status machine(const JsonValue& root, PredictedMachine* out) const {
-    FGMPI_TRY(keys(root, "the file", {"name", "nodes", "compute", "links", "network", "progress"}));
+    FGMPI_TRY(keys(root, "the file",
+                   {"name", "nodes", "compute", "links", "network", "progress", "file_system"}));
     if (const JsonValue* name = root.find("name")) FGMPI_TRY(string(*name, "name", &out->name));
     if (const JsonValue* nodes = root.find("nodes")) FGMPI_TRY(read_nodes(*nodes, out));
     if (const JsonValue* compute = root.find("compute")) FGMPI_TRY(read_compute(*compute, out));
@@ -32,6 +33,8 @@ class MachineReader : JsonKeys {
       FGMPI_TRY(one_of(*progress, "progress", {"always", "in calls"}, &word));
       out->overlaps = word == "always";
     }
+    if (const JsonValue* files = root.find("file_system"))
+      FGMPI_TRY(read_files(*files, &out->files));
     const JsonValue* links = root.find("links");
     if (!links) return missing(root, "links");
     FGMPI_TRY(keys(*links, "links", {"inside", "between"}));
@@ -79,6 +82,17 @@ class MachineReader : JsonKeys {
     FGMPI_TRY(number(compute, "reduction_gb_s", 1e-3, 1e4, &reduction));
     out->compute_factor = 1 / speed;
     out->reduce_per_byte = 1000 / reduction;
+    return {};
+  }
+  Status read_files(const JsonValue& files, FileSystem* out) const {
+    FGMPI_TRY(keys(files, "file_system", {"client_gb_s", "all_gb_s", "open_us"}));
+    double client = 0, all = 0, open = 0;
+    FGMPI_TRY(number(files, "client_gb_s", 1e-6, 1e6, &client));
+    FGMPI_TRY(number(files, "all_gb_s", 1e-6, 1e6, &all));
+    FGMPI_TRY(number(files, "open_us", 0, 1e9, &open));
+    if (client > 0) out->client_per_byte = 1000 / client;
+    if (all > 0) out->all_per_byte = 1000 / all;
+    out->open = from_ns(open * 1000);
     return {};
   }
   Status read_piece(const JsonValue& piece, LinkPiece* out) const {

@@ -18,6 +18,7 @@ PredictedMachine example() {
   m.inside.pieces = {{0, 1, 2, 3, 4, 0.5}};
   m.between.pieces = {{0, 10, 20, 30, 40, 1.25}, {1000, 11, 21, 31, 41, 1.0 / 3}};
   m.between.eager_bytes = 12;
+  m.files = {12.5, 1.0 / 3, 7};
   m.contention = ContentionModel::kLinks;
   m.topology.kind = TopologyKind::kGraph;
   m.topology.numbers = {3, 1};
@@ -34,6 +35,8 @@ TEST(Machine, TextAndBack) {
   EXPECT_EQ(read.name, m.name);
   EXPECT_EQ(read.between.pieces[1].per_byte, 1.0 / 3);
   EXPECT_FALSE(read.overlaps);
+  EXPECT_EQ(read.files.all_per_byte, 1.0 / 3);
+  EXPECT_EQ(read.files.open, 7);
   EXPECT_EQ(read.contention, ContentionModel::kLinks);
   EXPECT_EQ(read.topology.numbers, m.topology.numbers);
   EXPECT_EQ(read.topology.links[1].per_byte, 1.0 / 3);
