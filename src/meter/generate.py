@@ -46,8 +46,8 @@ def file_access(call, function, nonblocking):
 def wrapper(call, function):
     symbol = call.symbol
     inside, names = wrappers.parameters_of(function)
-    lines = [f"static int meter_{symbol}(const void*{', ' if inside else ''}{inside}) {{",
-             f"  if (!g_hooks) return g_next.{symbol}({names});", f"  g_hooks->enter(CallGroup::{GROUPS.get(call.role, 'kOther')});"]
+    lines = [f"static int meter_{symbol}(const void* from{', ' if inside else ''}{inside}) {{",
+             f"  if (!g_hooks) return g_next.{symbol}({names});", f"  enter(CallGroup::{GROUPS.get(call.role, 'kOther')}, from);"]
     waits_for = {"Wait": "1, request", "Waitall": "count, array_of_requests"}.get(call.name)
     if waits_for:
         lines.append(f"  g_hooks->begin_wait({waits_for});")

@@ -11,6 +11,7 @@ namespace fgmpi::predict {
 
 Next g_next;
 const PredictionHooks* g_hooks = nullptr;
+bool g_needs_places = false;
 
 namespace {
 
@@ -27,7 +28,8 @@ int begun(int result) {
   if (result != MPI_SUCCESS || !fgmpi_prediction_hooks) return result;
   g_hooks = fgmpi_prediction_hooks();
   if (!g_hooks) return result;
-  g_hooks->enter(CallGroup::kOther);
+  g_needs_places = g_hooks->needs_places();
+  g_hooks->enter(CallGroup::kOther, 0);
   g_hooks->leave();
   return result;
 }
@@ -40,7 +42,7 @@ int finalize(const void*) {
   const PredictionHooks* const hooks = g_hooks;
   int ranks = 0;
   if (hooks) {
-    hooks->enter(CallGroup::kCollective);
+    hooks->enter(CallGroup::kCollective, 0);
     g_next.MPI_Barrier(MPI_COMM_WORLD);  // MPI_Finalize waits for all ranks
     hooks->leave();
     MPIX_Get_collocated_size(&ranks);

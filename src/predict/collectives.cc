@@ -193,7 +193,7 @@ bool Simulator::take_early(CollectiveRun* run, uint32_t number, const RoundPart&
   if (!t) return false;
   (before ? before->next : member.early) = t->next;
   if (member.last_early == t) member.last_early = before;
-  raise_clock(&member.clock, t->at);
+  raise_by(member.rank, &member.clock, t->at, t->hop);
   if (t->rendezvous) {
     ++member.moving;
     permit(t, member.clock);
@@ -222,6 +222,7 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
       t->rendezvous = t->bytes > link.eager_bytes;
       if (t->rendezvous) ++member.moving;
       ++transfers_made_;
+      if (path_) begin_hop(t, member.rank, member.clock);
       push_event(member.clock, Event::kSend, t->from, t);
     }
     member.awaited.clear();
@@ -267,7 +268,7 @@ void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
     ++member.moving;
     return permit(t, std::max(at, member.clock));
   }
-  raise_clock(&member.clock, at);
+  raise_by(member.rank, &member.clock, at, t->hop);
   member.clock += t->link->piece(t->bytes).receive_overhead;
   free_transfer(t);
   go_on(run, number);
@@ -276,7 +277,7 @@ void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
 void Simulator::part_sent(PredictedTransfer* t) {
   CollectiveMember& member = t->run->members[t->sender];
   --member.moving;
-  raise_clock(&member.clock, now_);
+  raise_by(member.rank, &member.clock, now_, t->hop);
   go_on(t->run, t->sender);
 }
 

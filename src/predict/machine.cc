@@ -68,6 +68,7 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "overlaps") return static_cast<bool>(in >> m->overlaps);
   if (key == "factor") return static_cast<bool>(in >> m->compute_factor);
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
+  if (key == "explains") return static_cast<bool>(in >> m->explains);
   if (key == "files")
     return static_cast<bool>(in >> m->files.client_per_byte >> m->files.all_per_byte >>
                              m->files.open);
@@ -112,6 +113,7 @@ std::string PredictedMachine::to_text() const {
   append_class(&text, "inside", inside);
   append_class(&text, "between", between);
   append_topology(&text, topology);
+  if (explains) text += "explains 1\n";
   return text;
 }
 

@@ -83,6 +83,7 @@ struct PredictedMachine {
   ComputeModel compute = ComputeModel::kMeasured;
   double compute_factor = 1;  ///< virtual time of computing for each second that is measured
   FileSystem files;
+  bool explains = false;         ///< the critical path is kept
   double reduce_per_byte = 100;  ///< picoseconds to combine one byte in a reduction
 
   uint32_t node_of(uint32_t rank, uint32_t ranks) const {

@@ -24,12 +24,33 @@ struct RankTimes {
   uint64_t sent = 0, sent_bytes = 0, calls = 0;
 };
 
+/// A call in the program: the file of its code, and where in it. "": unknown.
+struct PathPlace {
+  std::string file;
+  uint64_t offset = 0;
+};
+/// What of the critical path lies between two calls: messages, or what a rank computes.
+struct PathLine {
+  bool is_message = false;
+  PathPlace from, to;
+  VirtualTime time = 0;
+  uint64_t count = 0;
+};
+/// The parts of the critical path (critical_path.h).
+struct PathSummary {
+  bool is_known = false;
+  VirtualTime computing = 0, calls = 0, latency = 0, bytes = 0, waited = 0;
+  uint64_t messages = 0;
+  std::vector<PathLine> lines;  ///< the longest first
+};
+
 struct PredictionOutcome {
   std::string machine;
   uint32_t nodes = 0;
   uint64_t transfers = 0, events = 0;
   VirtualTime contention = 0;  ///< time that transfers have waited for ports
   std::vector<RankTimes> ranks;
+  PathSummary path;
 
   /// The time of the rank that ended last.
   VirtualTime total() const;

@@ -29,7 +29,8 @@ void write_outcome() {
 }
 
 const PredictionHooks kHooks = {
-    [](CallGroup group) { g_simulator->enter(group); },
+    [](CallGroup group, uint64_t place) { g_simulator->enter(group, place); },
+    [] { return g_machine->explains; },
     [] { g_simulator->leave(); },
     [](MPI_Request request, bool is_new) { g_simulator->record_posted(request, is_new); },
     [](int count, const MPI_Request* requests) { g_simulator->begin_wait(count, requests); },

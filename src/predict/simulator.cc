@@ -57,6 +57,7 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     nodes = std::max(nodes, nodes_[i] + 1);
   }
   node_ports_.resize(nodes);
+  if (machine_.explains) path_ = std::make_unique<CriticalPath>(ranks);
   may_overtake_ = machine_.contention == ContentionModel::kLinks ||
                   machine_.inside.pieces.size() + machine_.between.pieces.size() > 2;
   if (machine_.topology.kind != TopologyKind::kNone ||
@@ -99,13 +100,14 @@ void Simulator::leave_library(PredictedRank* rank) {
   used_then_ = processor_ns();
 }
 
-void Simulator::enter(CallGroup group) {
+void Simulator::enter(CallGroup group, uint64_t place) {
   if (!comm::rank_state()) return;
   PredictedRank& rank = running();
   if (rank.depth++ > 0) return;  // a callback of the program calls MPI
   add_computing(&rank);
   if (group != CallGroup::kCompletion) rank.vain = 0;
   rank.group = group;
+  if (path_) rank.place = place;
   if (group == CallGroup::kFile) set_in_file(&rank, true);
   rank.entered = rank.clock;
   ++rank.times.calls;
@@ -126,7 +128,7 @@ void Simulator::leave() {
   for (size_t i = 0; i < rank.runs.size(); ++i)
     await_run(index, rank.runs[i].run, rank.runs[i].member);
   rank.runs.clear();
-  if (rank.found.overhead) collect(&rank, &rank.found);
+  if (rank.found.overhead) collect(index, &rank.found, nullptr);
   const VirtualTime passed = rank.clock - rank.entered;
   const bool is_message = rank.group == CallGroup::kMessage || rank.group == CallGroup::kCompletion;
   (is_message                             ? rank.times.messages
@@ -218,19 +220,19 @@ bool Simulator::all_parked() {
   return sched::anything_ready();
 }
 
-void Simulator::wake(uint32_t index, VirtualTime at) {
+void Simulator::wake(uint32_t index, VirtualTime at, const PathHop* hop) {
   PredictedRank& rank = ranks_[index];
   rank.touchable = false;
   rank.calls_in_a_row = 0;
   rank.wake_order = kNoWake;
-  raise_clock(&rank.clock, at);
+  raise_by(index, &rank.clock, at, hop);
   sched::Proclet* const proclet = std::exchange(rank.parked, nullptr);
   FGMPI_CHECK(proclet && proclet->state == sched::ProcletState::kParked);
   sched::ready(proclet);
 }
 
-void Simulator::touch(uint32_t index) {
-  if (ranks_[index].touchable) wake(index, now_);
+void Simulator::touch(uint32_t index, const PathHop* hop) {
+  if (ranks_[index].touchable) wake(index, now_, hop);
 }
 
 void Simulator::park_until(uint32_t index, VirtualTime latest, const sched::WaitSite* site) {
@@ -280,6 +282,7 @@ PredictedTransfer* Simulator::new_transfer() {
   return t;
 }
 void Simulator::free_transfer(PredictedTransfer* t) {
+  if (t->hop) path_->free_hop(std::exchange(t->hop, nullptr));
   t->next = free_;
   free_ = t;
 }
@@ -287,6 +290,19 @@ void Simulator::free_transfer(PredictedTransfer* t) {
 /// Ranks of a node share its port to other nodes. Within a node each rank copies by itself.
 Simulator::NodePort& Simulator::port_of(uint32_t rank, const LinkClass& link) {
   return &link == &machine_.between ? node_ports_[nodes_[rank]] : rank_ports_[rank];
+}
+
+void Simulator::begin_hop(PredictedTransfer* t, uint32_t rank, VirtualTime clock) {
+  const PredictedRank& r = ranks_[rank];
+  const PathHop begin{rank, clock, r.times.computing, r.place};
+  if (!t->hop) t->hop = path_->new_hop(begin);
+  *t->hop = begin;
+}
+
+PathHop* Simulator::hop_of(uint32_t index) {
+  if (!path_) return nullptr;
+  if (index >= hops_of_requests_.size()) hops_of_requests_.resize(2 * size_t{index} + 1);
+  return &hops_of_requests_[index];
 }
 
 VirtualTime Simulator::occupy(VirtualTime* free_from, const LinkPiece& piece, uint64_t bytes) {
@@ -315,6 +331,10 @@ void Simulator::end_flow(PredictedTransfer* t) {
   const LinkPiece& piece = t->link->piece(bytes);
   const VirtualTime gap = occupancy(piece, bytes) - data_time(piece, bytes);
   contention_ += now_ - t->at;
+  if (t->hop) {
+    t->hop->waited += now_ - t->at;
+    t->hop->latency += latency_of(*t, piece);
+  }
   if (t->sends_data) push_event(now_ - gap, Event::kSent, t->from, t);
   push_event(now_ - gap + latency_of(*t, piece), Event::kArrive, t->from, t);
 }
@@ -328,6 +348,10 @@ void Simulator::leave_port(PredictedTransfer* t) {
   if (network_ && network_->shares_links() && &link == &machine_.between)
     return begin_flow(t, piece, bytes);
   const VirtualTime start = occupy(&port_of(t->from, link).out, piece, bytes);
+  if (t->hop) {
+    t->hop->waited += start - now_;
+    t->hop->latency += latency_of(*t, piece);
+  }
   if (t->sends_data) push_event(start + data_time(piece, bytes), Event::kSent, t->from, t);
   push_event(start + latency_of(*t, piece), Event::kReach, t->from, t);
 }
@@ -338,6 +362,7 @@ void Simulator::reach_port(PredictedTransfer* t) {
   const LinkPiece& piece = link.piece(bytes);
   const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
   const VirtualTime arrival = start + data_time(piece, bytes);
+  if (t->hop) t->hop->waited += start - now_;
   // What arrives later cannot change what these do, so they need no event of their own.
   if (!t->sends_data && t->stage == AccessStage::kNone) {
     if (t->run && receives_one_a_round(t->run->shape.algorithm)) return part_arrived(t, arrival);
@@ -353,7 +378,7 @@ void Simulator::reach_port(PredictedTransfer* t) {
 bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
   constexpr int kMostCompared = 16;
   const PredictedRank& rank = ranks_[t->to];
-  if (t->rendezvous || !t->message || may_overtake_ || rank.arriving || rank.touchable)
+  if (t->rendezvous || !t->message || may_overtake_ || rank.arriving || rank.touchable || path_)
     return false;
   pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
   pt2pt::PostedReceive* p = at->posted.front();
@@ -414,13 +439,19 @@ void Simulator::deliver(PredictedTransfer* t) {
   pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
   if (RecvOp* op = pt2pt::match_posted(at, message->envelope)) return match_held_back(message, op);
   pt2pt::push_unexpected(at, message);
-  touch(t->to);
+  touch(t->to, t->hop);
 }
 
 /// The receiver of a rendezvous permits the sender to send the data.
 void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
+  const VirtualTime latency = latency_of(*t, t->link->piece(0));
   t->rendezvous = false;
-  push_event(at + latency_of(*t, t->link->piece(0)), Event::kClear, t->to, t);
+  if (t->hop) {
+    // The path goes through the receiver, where that has made the message wait.
+    if (at > now_ || !in_event_) begin_hop(t, t->to, at);
+    t->hop->latency += latency;
+  }
+  push_event(at + latency, Event::kClear, t->to, t);
 }
 
 /// Permission to send has reached the sender.
@@ -442,11 +473,11 @@ void Simulator::have_sent(PredictedTransfer* t) {
   t->message = nullptr;
   Request* const request = request_of(*send);
   if (request && request->handle)
-    raise_clock(&times_of(request->handle).done, now_);
+    finish_request(request->handle, now_, 0, t->hop);
   else
-    raise_clock(&ranks_[t->from].clock, now_);
+    raise_by(t->from, &ranks_[t->from].clock, now_, t->hop);
   pt2pt::complete_op(send);
-  touch(t->from);
+  touch(t->from, t->hop);
 }
 
 // ---- Messages of the program --------------------------------------------------------------------
@@ -484,6 +515,7 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   t->kind = message->kind;
   ++transfers_made_;
   if (may_overtake_) keep_order(t);
+  if (path_) begin_hop(t, from, rank.clock);
   push_event(rank.clock, Event::kSend, from, t);
 }
 
@@ -525,13 +557,11 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   const VirtualTime overhead = t->link->piece(t->bytes).receive_overhead;
   Request* const request = request_of(*op);
   if (request && request->handle) {
-    RequestTimes& times = times_of(request->handle);
-    raise_clock(&times.done, at);  // the other half of an exchange may be done
-    times.overhead += overhead;
+    finish_request(request->handle, at, overhead, t->hop);
   } else if (request && !in_event_) {  // it gets its handle when it has been posted
     rank.found = {0, at, overhead};
   } else {
-    raise_clock(&rank.clock, at);
+    raise_by(t->to, &rank.clock, at, t->hop);
     rank.clock += overhead;
     rank.times.overhead += overhead;
   }
@@ -539,7 +569,7 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
     pt2pt::complete_op(op);
   else
     pt2pt::consume(t->message, op);
-  if (in_event_) touch(t->to);
+  if (in_event_) touch(t->to, t->hop);
   free_transfer(t);
 }
 
@@ -562,10 +592,21 @@ void Simulator::record_posted(MPI_Request request, bool is_new) {
   times.posted = rank.clock;
 }
 
+/// A send or a receive of the request is complete at `at`. Another half of it may be, too.
+void Simulator::finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead,
+                               const PathHop* hop) {
+  RequestTimes& times = times_of(handle);
+  times.overhead += overhead;
+  if (times.done >= at) return;
+  times.done = at;
+  if (hop) *hop_of(handle & pt2pt::kIndexMask) = *hop;
+}
+
 /// The rank collects a complete request: its clock is behind the completion, and behind what the
 /// receiver does for it.
-void Simulator::collect(PredictedRank* rank, RequestTimes* times) {
-  raise_clock(&rank->clock, times->done);
+void Simulator::collect(uint32_t index, RequestTimes* times, PathHop* hop) {
+  PredictedRank* const rank = &ranks_[index];
+  raise_by(index, &rank->clock, times->done, hop);
   rank->clock += times->overhead;
   rank->times.overhead += times->overhead;
   *times = RequestTimes();
@@ -618,7 +659,7 @@ void Simulator::end_wait() {
   waited.resize(kept);
   for (size_t i = 0; i < kept; ++i) {
     if (waited[i].run) await_run(index, waited[i].run, waited[i].member);
-    collect(&rank, &times_of(waited[i].index));
+    collect(index, &times_of(waited[i].index), hop_of(waited[i].index));
   }
   waited.clear();
   if (std::exchange(rank.awaits_all, false)) await_accesses();
@@ -638,13 +679,14 @@ bool Simulator::is_over(const Request* request, VirtualTime clock, VirtualTime* 
          found->second.run->members[found->second.member].finished;
 }
 
-void Simulator::take_request(PredictedRank* rank, Request* request) {
+void Simulator::take_request(uint32_t rank, Request* request) {
   if (const auto found = runs_of_requests_.find(request); found != runs_of_requests_.end()) {
     CollectiveRun* const run = found->second.run;
     runs_of_requests_.erase(found);
     release_run(run);
   }
-  if (request->handle && !request->immortal) collect(rank, &times_of(request->handle));
+  if (request->handle && !request->immortal)
+    collect(rank, &times_of(request->handle), hop_of(request->handle & pt2pt::kIndexMask));
 }
 
 bool Simulator::complete(Request* const* list, size_t count, Wanted wanted, bool waits,
@@ -672,7 +714,7 @@ bool Simulator::complete(Request* const* list, size_t count, Wanted wanted, bool
   PredictedRank& rank = ranks_[index];
   rank.vain = 0;
   if (wanted == Wanted::kOne) over.resize(1);
-  for (const uint32_t i : over) take_request(&rank, list[i]);
+  for (const uint32_t i : over) take_request(index, list[i]);
   rank.clock += kPollCost;
   if (chosen) *chosen = over;
   return true;
@@ -724,6 +766,12 @@ void Simulator::fill_outcome(PredictionOutcome* out) const {
     out->ranks.push_back(rank.times);
     out->ranks.back().total = rank.clock;
   }
+  if (!path_) return;
+  const auto last = std::max_element(
+      ranks_.begin(), ranks_.end(),
+      [](const PredictedRank& a, const PredictedRank& b) { return a.clock < b.clock; });
+  out->path = path_->follow(static_cast<uint32_t>(last - ranks_.begin()), last->clock,
+                            last->times.computing, last->place);
 }
 
 }  // namespace fgmpi::predict

@@ -40,6 +40,7 @@
 
 #include "coll/early_exit_decider.h"
 #include "comm/meeting_decider.h"
+#include "predict/critical_path.h"
 #include "predict/event_queue.h"
 #include "predict/hooks.h"
 #include "predict/outcome.h"
@@ -68,6 +69,7 @@ struct PredictedTransfer {
   /// The next free one; the next one that has come early; the next one of its sender to its
   /// receiver, where messages can overtake each other.
   PredictedTransfer* next = nullptr;
+  PathHop* hop = nullptr;  ///< where the critical path is kept
   // The message of the program:
   pt2pt::UnexpectedMessage* message = nullptr;
   pt2pt::RecvOp* receive = nullptr;  ///< rendezvous: the receive that it has matched
@@ -170,7 +172,7 @@ class Simulator final : public pt2pt::MessageDecider,
   Simulator(uint32_t ranks, PredictedMachine machine);
 
   // Called by src/meter (hooks.h).
-  void enter(CallGroup group);
+  void enter(CallGroup group, uint64_t place = 0);
   void leave();
   void record_posted(MPI_Request request, bool is_new);
   void begin_wait(int count, const MPI_Request* requests);
@@ -234,6 +236,7 @@ class Simulator final : public pt2pt::MessageDecider,
     int64_t left_ns = -1;     ///< real time when it left its last call; -1: not yet
     uint64_t events = 0, draws = 0;
     CallGroup group = CallGroup::kOther;
+    uint64_t place = 0;  ///< of its present call, where the critical path is kept
     uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
     uint32_t arriving = 0;             ///< messages for it whose kArrive is to come
     bool touchable = false;            ///< parked until something happens to it
@@ -278,8 +281,18 @@ class Simulator final : public pt2pt::MessageDecider,
   void settle(uint32_t rank, const sched::WaitSite* site);
   /// Parks until something happens to the rank, or at `latest`. May switch.
   void await_touch(uint32_t rank, VirtualTime latest, const sched::WaitSite* site);
-  void touch(uint32_t rank);
-  void wake(uint32_t rank, VirtualTime at);
+  /// `hop`: what came, for the critical path.
+  void touch(uint32_t rank, const PathHop* hop = nullptr);
+  void wake(uint32_t rank, VirtualTime at, const PathHop* hop = nullptr);
+  /// The rank's clock, or that of its member of a collective, is at `at` or later because of the hop.
+  void raise_by(uint32_t rank, VirtualTime* clock, VirtualTime at, const PathHop* hop) {
+    if (*clock >= at) return;
+    *clock = at;
+    if (hop) path_->record(rank, at, ranks_[rank].times.computing, ranks_[rank].place, *hop);
+  }
+  void begin_hop(PredictedTransfer* t, uint32_t rank, VirtualTime clock);
+  /// The hop of the request with this index; nullptr: the path is not kept.
+  PathHop* hop_of(uint32_t index);
   /// A look in vain: lets time pass, at most to `until`. May switch.
   void poll_in_vain(uint32_t rank, const sched::WaitSite* site, VirtualTime until = kNever);
 
@@ -310,9 +323,10 @@ class Simulator final : public pt2pt::MessageDecider,
   void clear(PredictedTransfer* t);
   void have_sent(PredictedTransfer* t);
   void complete_receive(PredictedTransfer* t, VirtualTime at);
-  static void collect(PredictedRank* rank, RequestTimes* times);
+  void finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead, const PathHop* hop);
+  void collect(uint32_t rank, RequestTimes* times, PathHop* hop);
   bool is_over(const pt2pt::Request* request, VirtualTime clock, VirtualTime* until);
-  void take_request(PredictedRank* rank, pt2pt::Request* request);
+  void take_request(uint32_t rank, pt2pt::Request* request);
   RequestTimes& times_of(uint32_t handle);
 
   // Accesses (accesses.cc).
@@ -354,6 +368,8 @@ class Simulator final : public pt2pt::MessageDecider,
   std::vector<NodePort> node_ports_, rank_ports_;
   /// nullptr: all ways are the same, and transfers wait for ports.
   std::unique_ptr<TransferNetwork> network_;
+  std::unique_ptr<CriticalPath> path_;     ///< nullptr: not kept
+  std::vector<PathHop> hops_of_requests_;  ///< by index, where it is kept
   EventQueue events_;
   VirtualTime now_ = 0;
   std::vector<RequestTimes> requests_;

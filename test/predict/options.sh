@@ -3,6 +3,7 @@
 #   options.sh BIN FOLDER-OF-PROGRAMS PROGRAM MACHINE
 . "$(dirname "$0")/../explore/common.sh"
 program=$programs machine=$4
+sources=$(dirname "$machine")
 # says TEXT: the output has it.
 says() { grep -qF -- "$1" out || fail "no '$1'"; }
 
@@ -16,7 +17,7 @@ says "-predict nothing: cannot be read; allowed is a file that describes a machi
 run 1 -ranks 4,8 "$program"
 says "allowed with -predict"
 run 1 -predict one-node -check -n 4 "$program"
-says "allowed beside it are"
+says "options that begin with -predict-"
 run 1 -predict one-node -predict-compute=fast -n 4 "$program"
 says "allowed are measured, none, or a factor"
 run 1 -predict one-node -ranks 4,x "$program"
@@ -67,4 +68,18 @@ run 1 -predict bad.json -n 4 "$program"
 says "bad.json, line 7:"
 run 1 -predict one-node -n 2 false
 says "not all ranks have ended in MPI_Finalize"
+
+# The critical path of a chain of messages has the lines of its calls; keeping it does not change the time.
+chain=$2/chain
+run 0 -predict "$machine" -predict-compute=none -n 4 "$chain"
+grep predicted: out > without
+run 0 -predict "$machine" -predict-compute=none -predict-explain -n 4 "$chain"
+grep -qxF "$(cat without)" out || fail "the time with the critical path is not that without: $(cat without)"
+says "critical path: computing 0.0 %, in calls 8.1 %, latency 17.6 %, bytes 73.9 %, contention 0.4 %; 401 messages"
+says "300 messages from chain.c:$(grep -n 'line sent' "$sources/chain.c" | cut -d: -f1) to chain.c:$(grep -n 'line received' "$sources/chain.c" | cut -d: -f1)"
+run 0 -predict "$machine" -predict-compute=none -predict-plot plot.svg -ranks 2,4,8 "$chain"
+[ "$(grep -c '<circle' plot.svg)" = 3 ] || fail "not three points"
+if command -v xmllint >/dev/null; then xmllint --noout plot.svg || fail "plot.svg is no XML"; fi
+run 1 -predict-explain -n 4 "$chain"
+says "allowed with -predict"
 no_folder_left

@@ -93,6 +93,7 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "summary",
                                           "v",
                                           "progress",
+                                          "predict-explain",
                                           "l",
                                           "oversubscribe",
                                           "allow-run-as-root",
@@ -100,8 +101,9 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "verbose",
                                           "disable-auto-cleanup"};
 /// Options that are handled here and followed by the name of a file or folder.
-constexpr std::string_view kNamesOfFiles[] = {"track",  "report", "check-report", "explore-files",
-                                              "resume", "replay", "configfile",   "predict"};
+constexpr std::string_view kNamesOfFiles[] = {"track",         "report",  "check-report",
+                                              "explore-files", "resume",  "replay",
+                                              "configfile",    "predict", "predict-plot"};
 
 bool in(std::string_view name, const auto& list) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
@@ -279,6 +281,7 @@ class Parser {
     if (name == "ft" || name == "disable-auto-cleanup") plan->survives = true;
     if (name == "summary") plan->report.summary = true;
     if (name == "progress") plan->report.progress = true;
+    if (name == "predict-explain") plan->predict.explains = true;
     // The library writes the prefix: hydra cannot tell the ranks of a process apart.
     if (name == "prepend-rank" || name == "l") add_words(s, {"-genv", "FGMPI_PREPEND_RANK", "1"});
     // -v is an option of hydra, which allows it once; it also makes the processes verbose.
@@ -295,6 +298,7 @@ class Parser {
     if (name == "track") return set_name(o, &track_);
     if (name == "report") return set_name(o, &plan->report.file);
     if (name == "predict") return set_name(o, &plan->predict.machine);
+    if (name == "predict-plot") return set_name(o, &plan->predict.plot);
     if (name == "check-report") {
       plan->check = true;
       plan->check_reports.push_back(o.value);
@@ -407,9 +411,10 @@ class Parser {
   Status prepare_prediction(LaunchPlan* plan) {
     if (plan->predict.machine.empty()) {
       const bool given = !plan->predict.ranks.empty() || !plan->predict.compute.empty() ||
-                         !plan->predict.contention.empty();
+                         !plan->predict.contention.empty() || plan->predict.explains ||
+                         !plan->predict.plot.empty();
       return given ? error(MPI_ERR_ARG,
-                           "-ranks with several numbers, -predict-compute, -predict-contention: "
+                           "-ranks with several numbers and options that begin with -predict-: "
                            "allowed with -predict")
                    : Status();
     }
@@ -420,9 +425,8 @@ class Parser {
     if (plan->explore.wanted || !plan->replay.empty() || plan->check || plan->report.any() ||
         plan->survives || !track_.empty())
       return error(MPI_ERR_ARG,
-                   "-predict %s: allowed beside it are -n, -nfg, -ranks, -predict-compute, "
-                   "-predict-contention, and "
-                   "options that set variables",
+                   "-predict %s: allowed beside it are -n, -nfg, -ranks, options that begin with "
+                   "-predict-, and options that set variables",
                    plan->predict.machine.c_str());
     s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
     s.ranks = 0;

@@ -59,6 +59,8 @@ struct LaunchPlan {
     std::string machine;         ///< a preset or a file; "": not wanted
     std::string compute;         ///< -predict-compute; "": measured
     std::string contention;      ///< -predict-contention; "": at the ends
+    bool explains = false;       ///< -predict-explain
+    std::string plot;            ///< -predict-plot: the file; "": none
     std::vector<int64_t> ranks;  ///< several numbers behind -ranks: a run for each
     int64_t most_ranks = 0;      ///< of all runs
   } predict;

@@ -68,6 +68,8 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -ranks N,N,...    with -predict: a run for each number, and a table
   -predict-compute=C     what computing takes there: measured (times the file's speed), a factor of it, or none
   -predict-contention=C  where messages wait for each other: ends (the ports of nodes), or links (of the file's network)
+  -predict-explain       prints the critical path through ranks and messages, with the program's lines
+  -predict-plot F.svg    draws the time over the numbers of ranks
   -initial-errhandler H  the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at first: mpi_errors_return, ...
   -configfile F     takes programs and their options from F, one program a line
   -help, -version   this text; the version

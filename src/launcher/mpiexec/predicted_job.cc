@@ -68,6 +68,8 @@ Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string
   predict::PredictedMachine machine;
   FGMPI_TRY(predict::find_machine(wishes.machine, &machine));
   FGMPI_TRY(predict::check_ranks(machine, wishes.machine, wishes.most_ranks));
+  machine.explains = wishes.explains;
+  plot_ = wishes.plot;
   if (wishes.contention == "links") machine.contention = predict::ContentionModel::kLinks;
   if (wishes.compute == "none")
     machine.compute = predict::ComputeModel::kNone;
@@ -102,7 +104,17 @@ int PredictedJob::run(const std::string& hydra, char* const* arguments) {
     std::filesystem::copy_file(path, copy, failed);
   else
     std::fputs(predict::summary_of(outcome).c_str(), stderr);
-  return status;
+  const bool plotted = !copy.empty() || write_plot({outcome});
+  return plotted ? status : 1;
+}
+
+bool PredictedJob::write_plot(const std::vector<predict::PredictionOutcome>& outcomes) const {
+  if (plot_.empty()) return true;
+  std::ofstream out(plot_);
+  out << predict::plot_of(outcomes);
+  out.close();
+  if (!out) std::fprintf(stderr, "mpiexec: -predict-plot %s: cannot be written\n", plot_.c_str());
+  return static_cast<bool>(out);
 }
 
 int PredictedJob::run_each(const std::vector<std::string>& arguments,
@@ -118,7 +130,9 @@ int PredictedJob::run_each(const std::vector<std::string>& arguments,
     if (!predict::PredictionOutcome::read(path, &outcome).ok()) break;
     outcomes.push_back(std::move(outcome));
   }
-  if (!outcomes.empty()) std::fputs(predict::table_of(outcomes).c_str(), stderr);
+  if (outcomes.empty()) return first_status;
+  std::fputs(predict::table_of(outcomes).c_str(), stderr);
+  if (!write_plot(outcomes) && !first_status) return 1;
   return first_status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "launcher/mpiexec/command_line.h"
+#include "predict/outcome.h"
 
 namespace fgmpi::launcher {
 
@@ -30,7 +31,10 @@ class PredictedJob {
   int run_each(const std::vector<std::string>& arguments, const std::vector<int64_t>& ranks);
 
  private:
-  std::string folder_;
+  /// Writes the curve, if the user wants it. Returns false where it cannot, which it prints.
+  bool write_plot(const std::vector<predict::PredictionOutcome>& outcomes) const;
+
+  std::string folder_, plot_;
 };
 
 }  // namespace fgmpi::launcher

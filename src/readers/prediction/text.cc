@@ -38,6 +38,8 @@ TimeShares shares_of(const PredictionOutcome& outcome) {
   return s;
 }
 
+}  // namespace
+
 std::string time_words(VirtualTime time) {
   const double seconds = static_cast<double>(time) * 1e-12;
   if (seconds >= 1) return format("%.3f s", seconds);
@@ -56,8 +58,6 @@ std::string_view limit_of(const PredictionOutcome& outcome) {
   if (contended >= waiting / 2) return "contention at the nodes' ports";
   return s.messages >= s.collectives ? "messages" : "collectives";
 }
-
-}  // namespace
 
 std::string summary_of(const PredictionOutcome& outcome) {
   const TimeShares s = shares_of(outcome);
@@ -79,7 +79,7 @@ std::string summary_of(const PredictionOutcome& outcome) {
       "waits for ports %s in all\n",
       static_cast<unsigned long long>(messages), static_cast<unsigned long long>(bytes),
       static_cast<unsigned long long>(outcome.transfers), time_words(outcome.contention).c_str());
-  return text;
+  return text + path_words(outcome);
 }
 
 std::string table_of(const std::vector<PredictionOutcome>& outcomes) {
