@@ -189,7 +189,7 @@ void Simulator::record_arrival(const comm::Comm* comm, const comm::Meeting* meet
 bool Simulator::take_early(CollectiveRun* run, uint32_t number, const RoundPart& part) {
   CollectiveMember& member = run->members[number];
   PredictedTransfer *before = nullptr, *t = member.early;
-  for (; t && t->sender != part.peer; t = t->next) before = t;
+  for (; t && t->ends.sender != part.peer; t = t->next) before = t;
   if (!t) return false;
   (before ? before->next : member.early) = t->next;
   if (member.last_early == t) member.last_early = before;
@@ -212,9 +212,10 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
   while (fill_round(run->shape, own, number, member.round, &round_)) {
     for (const RoundPart& part : round_.sends) {
       PredictedTransfer* const t = new_transfer();
+      t->is_part = true;
       t->run = run;
-      t->sender = number;
-      t->receiver = part.peer;
+      t->ends.sender = number;
+      t->ends.receiver = part.peer;
       set_ends(t, member.rank, run->members[part.peer].rank);
       t->bytes = part.bytes;
       const LinkClass& link = *t->link;
@@ -233,8 +234,9 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
     end_round(&member);
   }
   PredictedTransfer* const end = new_transfer();  // carries the member to its event
+  end->is_part = true;
   end->run = run;
-  end->receiver = number;
+  end->ends.receiver = number;
   push_event(member.clock, Event::kFinish, member.rank, end);
 }
 
@@ -253,11 +255,11 @@ void Simulator::go_on(CollectiveRun* run, uint32_t number) {
 
 void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
   CollectiveRun* const run = t->run;
-  const uint32_t number = t->receiver;
+  const uint32_t number = t->ends.receiver;
   CollectiveMember& member = run->members[number];
   if (t->sends_data) {
     --member.moving;
-  } else if (!member.arrived || !member.awaited.remove(t->sender)) {
+  } else if (!member.arrived || !member.awaited.remove(t->ends.sender)) {
     t->at = at;
     t->next = nullptr;
     (member.last_early ? member.last_early->next : member.early) = t;
@@ -275,10 +277,10 @@ void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
 }
 
 void Simulator::part_sent(PredictedTransfer* t) {
-  CollectiveMember& member = t->run->members[t->sender];
+  CollectiveMember& member = t->run->members[t->ends.sender];
   --member.moving;
   raise_by(member.rank, &member.clock, now_, t->hop);
-  go_on(t->run, t->sender);
+  go_on(t->run, t->ends.sender);
 }
 
 // ---- The end ------------------------------------------------------------------------------------
@@ -286,7 +288,7 @@ void Simulator::part_sent(PredictedTransfer* t) {
 /// A member's schedule has ended.
 void Simulator::member_finished(PredictedTransfer* end) {
   CollectiveRun* const run = end->run;
-  CollectiveMember& member = run->members[end->receiver];
+  CollectiveMember& member = run->members[end->ends.receiver];
   free_transfer(end);
   member.finished = true;
   const uint32_t index = member.rank;

@@ -1,4 +1,4 @@
-// Clocks, events and messages.
+// Clocks, events, ports and what arrives.
 
 #include "predict/simulator.h"
 
@@ -10,9 +10,7 @@
 #include "base/hash.h"
 #include "comm/comm.h"
 #include "proclet-sched/coroutine/queue.h"
-#include "pt2pt/buffer_limit.h"
 #include "pt2pt/engine.h"
-#include "pt2pt/sites.h"
 
 namespace fgmpi::predict {
 
@@ -20,12 +18,9 @@ using pt2pt::RecvOp;
 using pt2pt::Request;
 using pt2pt::SendOp;
 using pt2pt::UnexpectedMessage;
-using pt2pt::Wanted;
 
 namespace {
 
-/// The least time of a call that polls: what its test takes on the predicted machine.
-constexpr VirtualTime kPollCost = 50 * kPicosecondsPerNs;
 /// What a look at the clock takes where computing takes no time.
 constexpr VirtualTime kClockCost = 20 * kPicosecondsPerNs;
 /// Computing that takes longer (ns) is compared with the processor time of the process: another
@@ -365,10 +360,11 @@ void Simulator::reach_port(PredictedTransfer* t) {
   if (t->hop) t->hop->waited += start - now_;
   // What arrives later cannot change what these do, so they need no event of their own.
   if (!t->sends_data && t->stage == AccessStage::kNone) {
-    if (t->run && receives_one_a_round(t->run->shape.algorithm)) return part_arrived(t, arrival);
-    if (!t->run && completes_early(t, arrival)) return;
+    if (t->is_part && receives_one_a_round(t->run->shape.algorithm))
+      return part_arrived(t, arrival);
+    if (!t->is_part && completes_early(t, arrival)) return;
   }
-  if (!t->run && !t->sends_data && t->stage == AccessStage::kNone) ++ranks_[t->to].arriving;
+  if (!t->is_part && !t->sends_data && t->stage == AccessStage::kNone) ++ranks_[t->to].arriving;
   push_event(arrival, Event::kArrive, t->from, t);
 }
 
@@ -397,7 +393,7 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
 
 void Simulator::arrive(PredictedTransfer* t) {
   if (t->stage != AccessStage::kNone) return access_arrived(t);
-  if (t->run) return part_arrived(t, now_);
+  if (t->is_part) return part_arrived(t, now_);
   if (t->sends_data) return complete_receive(t, now_);
   if (network_ == nullptr || !network_->shares_links()) --ranks_[t->to].arriving;
   if (!may_overtake_) return deliver(t);
@@ -459,14 +455,14 @@ void Simulator::clear(PredictedTransfer* t) {
   if (t->stage != AccessStage::kNone) return access_answered(t);
   const PredictedRank& rank = ranks_[t->from];
   // Without progress in the background the sender of a message has to be in a call of MPI.
-  const bool waits = !t->run && !machine_.overlaps && rank.depth && rank.entered > now_;
+  const bool waits = !t->is_part && !machine_.overlaps && rank.depth && rank.entered > now_;
   t->sends_data = true;
   push_event(waits ? rank.entered : now_, Event::kSend, t->from, t);
 }
 
 /// The data of a rendezvous has left the sender's memory.
 void Simulator::have_sent(PredictedTransfer* t) {
-  if (t->run) return part_sent(t);
+  if (t->is_part) return part_sent(t);
   auto* send = static_cast<SendOp*>(t->message);
   pt2pt::fill_from(t->receive, send->envelope, *send->buffer);
   t->has_sent = true;
@@ -478,281 +474,6 @@ void Simulator::have_sent(PredictedTransfer* t) {
     raise_by(t->from, &ranks_[t->from].clock, now_, t->hop);
   pt2pt::complete_op(send);
   touch(t->from, t->hop);
-}
-
-// ---- Messages of the program --------------------------------------------------------------------
-
-bool Simulator::decides(uint64_t ctx) const {
-  const uint64_t plane = ctx & comm::kPlaneMask;
-  return plane == comm::kPlanePt2pt || plane >= comm::kPlanePart;  // that and the one of the parts
-}
-
-void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
-  const uint32_t from = running_index();
-  PredictedRank& rank = ranks_[from];
-  PredictedTransfer* const t = new_transfer();
-  set_ends(t, from, local);
-  t->bytes = message->size;
-  const LinkClass& link = *t->link;
-  const VirtualTime overhead = link.piece(t->bytes).send_overhead;
-  rank.clock += overhead;
-  rank.times.overhead += overhead;
-  ++rank.times.sent;
-  rank.times.sent_bytes += t->bytes;
-  t->rendezvous = message->kind == UnexpectedMessage::kLocal;
-  if (t->rendezvous && message->answer == pt2pt::AnswerTime::kPastLimit &&
-      t->bytes <= link.eager_bytes) {
-    auto* send = static_cast<SendOp*>(message);
-    if (UnexpectedMessage* copy = pt2pt::copy_of(*send)) {
-      message = copy;
-      t->rendezvous = false;
-      pt2pt::complete_op(send);
-    }
-  }
-  message->queued = false;
-  message->addr = reinterpret_cast<uint64_t>(t);
-  t->message = message;
-  t->kind = message->kind;
-  ++transfers_made_;
-  if (may_overtake_) keep_order(t);
-  if (path_) begin_hop(t, from, rank.clock);
-  push_event(rank.clock, Event::kSend, from, t);
-}
-
-bool Simulator::buffers(uint32_t local, uint64_t bytes) const {
-  return bytes <= machine_.link(nodes_[running_index()], nodes_[local]).eager_bytes;
-}
-
-bool Simulator::withdraw_send(uint32_t, SendOp* message) {
-  auto* t = reinterpret_cast<PredictedTransfer*>(message->addr);
-  if (!t || t->receive) return false;
-  message->kind = t->kind;
-  t->message = nullptr;
-  if (!t->arrived) return true;  // arrive() frees the transfer
-  pt2pt::remove_unexpected(pt2pt::g_engine.at(t->to), message);
-  free_transfer(t);
-  return true;
-}
-
-void Simulator::forget_receive(RecvOp*) {}
-
-/// A receive has matched a message that has arrived: one that was posted, or one that is being
-/// posted by the rank that runs.
-void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
-  auto* const t = reinterpret_cast<PredictedTransfer*>(message->addr);
-  message->kind = t->kind;
-  t->receive = op;
-  PredictedRank& rank = ranks_[t->to];
-  const Request* const request = request_of(*op);
-  VirtualTime at = in_event_ ? now_ : rank.clock;
-  if (!t->rendezvous) return complete_receive(t, at);
-  if (in_event_)
-    raise_clock(&at, request && request->handle ? times_of(request->handle).posted : rank.clock);
-  permit(t, at);
-}
-
-void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
-  PredictedRank& rank = ranks_[t->to];
-  RecvOp* const op = t->receive;
-  const VirtualTime overhead = t->link->piece(t->bytes).receive_overhead;
-  Request* const request = request_of(*op);
-  if (request && request->handle) {
-    finish_request(request->handle, at, overhead, t->hop);
-  } else if (request && !in_event_) {  // it gets its handle when it has been posted
-    rank.found = {0, at, overhead};
-  } else {
-    raise_by(t->to, &rank.clock, at, t->hop);
-    rank.clock += overhead;
-    rank.times.overhead += overhead;
-  }
-  if (t->has_sent)
-    pt2pt::complete_op(op);
-  else
-    pt2pt::consume(t->message, op);
-  if (in_event_) touch(t->to, t->hop);
-  free_transfer(t);
-}
-
-// ---- Requests -----------------------------------------------------------------------------------
-
-RequestTimes& Simulator::times_of(uint32_t handle) {
-  const uint32_t index = handle & pt2pt::kIndexMask;
-  if (__builtin_expect(index >= known_requests_, 0)) {
-    requests_.resize(std::max<size_t>(index + 1, 2 * requests_.size()));
-    known_requests_ = static_cast<uint32_t>(requests_.size());
-  }
-  return requests_[index];
-}
-
-void Simulator::record_posted(MPI_Request request, bool is_new) {
-  if (!comm::rank_state() || static_cast<uint32_t>(request) == pt2pt::kSentHandle) return;
-  PredictedRank& rank = running();
-  RequestTimes& times = times_of(static_cast<uint32_t>(request));
-  if (is_new) times = std::exchange(rank.found, RequestTimes());
-  times.posted = rank.clock;
-}
-
-/// A send or a receive of the request is complete at `at`. Another half of it may be, too.
-void Simulator::finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead,
-                               const PathHop* hop) {
-  RequestTimes& times = times_of(handle);
-  times.overhead += overhead;
-  if (times.done >= at) return;
-  times.done = at;
-  if (hop) *hop_of(handle & pt2pt::kIndexMask) = *hop;
-}
-
-/// The rank collects a complete request: its clock is behind the completion, and behind what the
-/// receiver does for it.
-void Simulator::collect(uint32_t index, RequestTimes* times, PathHop* hop) {
-  PredictedRank* const rank = &ranks_[index];
-  raise_by(index, &rank->clock, times->done, hop);
-  rank->clock += times->overhead;
-  rank->times.overhead += times->overhead;
-  *times = RequestTimes();
-}
-
-void Simulator::begin_wait(int count, const MPI_Request* requests) {
-  if (!comm::rank_state()) return;
-  PredictedRank& rank = running();
-  rank.waited.clear();
-  rank.awaits_all = false;
-  for (int i = 0; i < count; ++i) {
-    const auto handle = static_cast<uint32_t>(requests[i]);
-    // Requests of operations on windows are complete at once for the library.
-    rank.awaits_all |= handle == pt2pt::kSentHandle && rank.accesses > 0;
-    if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
-    Request** const slot = pt2pt::g_requests.get(handle & pt2pt::kIndexMask);
-    if (!slot || !*slot || !(*slot)->active) continue;
-    WaitedRequest waited{handle & pt2pt::kIndexMask, 0, nullptr, 0};
-    if (times_of(handle).posted == kAwaitsAccesses) set_in_file(&rank, true);
-    if (!runs_of_requests_.empty())
-      if (const auto found = runs_of_requests_.find(*slot); found != runs_of_requests_.end()) {
-        waited.run = found->second.run;
-        waited.member = found->second.member;
-        runs_of_requests_.erase(found);
-      }
-    rank.waited.push_back(waited);
-  }
-}
-
-void Simulator::end_wait() {
-  if (!comm::rank_state()) return;
-  const uint32_t index = running_index();
-  PredictedRank& rank = ranks_[index];
-  // The rank collects its requests in the order in which they were complete.
-  std::vector<WaitedRequest>& waited = rank.waited;
-  size_t kept = 0;
-  for (size_t i = 0; i < waited.size(); ++i) {
-    WaitedRequest w = waited[i];
-    RequestTimes& times = times_of(w.index);
-    if (times.posted == kAwaitsAccesses) {
-      rank.awaits_all = true;
-      times = RequestTimes();
-    }
-    if (!w.run && times.done <= rank.clock && times.overhead == 0) continue;
-    w.done = times.done;
-    size_t place = kept++;
-    for (; place > 0 && waited[place - 1].done > w.done; --place) waited[place] = waited[place - 1];
-    waited[place] = w;
-  }
-  waited.resize(kept);
-  for (size_t i = 0; i < kept; ++i) {
-    if (waited[i].run) await_run(index, waited[i].run, waited[i].member);
-    collect(index, &times_of(waited[i].index), hop_of(waited[i].index));
-  }
-  waited.clear();
-  if (std::exchange(rank.awaits_all, false)) await_accesses();
-}
-
-/// Is the request complete at the rank's clock? *until: not after a time at which it will be. REQUIRES: all before its clock has happened.
-bool Simulator::is_over(const Request* request, VirtualTime clock, VirtualTime* until) {
-  if (!request->complete()) return false;
-  if (request->handle && !request->immortal)
-    if (const VirtualTime done = times_of(request->handle).done; done > clock) {
-      *until = std::min(*until, done);
-      return false;
-    }
-  if (runs_of_requests_.empty()) return true;
-  const auto found = runs_of_requests_.find(request);
-  return found == runs_of_requests_.end() ||
-         found->second.run->members[found->second.member].finished;
-}
-
-void Simulator::take_request(uint32_t rank, Request* request) {
-  if (const auto found = runs_of_requests_.find(request); found != runs_of_requests_.end()) {
-    CollectiveRun* const run = found->second.run;
-    runs_of_requests_.erase(found);
-    release_run(run);
-  }
-  if (request->handle && !request->immortal)
-    collect(rank, &times_of(request->handle), hop_of(request->handle & pt2pt::kIndexMask));
-}
-
-bool Simulator::complete(Request* const* list, size_t count, Wanted wanted, bool waits,
-                         const char* call, std::vector<uint32_t>* chosen) {
-  const uint32_t index = running_index();
-  const pt2pt::RequestsSite site(call, list, count);
-  std::vector<uint32_t> over;
-  for (;;) {
-    settle(index, &site);
-    over.clear();
-    size_t active = 0;
-    VirtualTime until = kNever;
-    for (size_t i = 0; i < count; ++i) {
-      if (!list[i]) continue;
-      ++active;
-      if (is_over(list[i], ranks_[index].clock, &until)) over.push_back(static_cast<uint32_t>(i));
-    }
-    if (wanted == Wanted::kAll ? over.size() == active : !over.empty()) break;
-    if (!waits) {
-      poll_in_vain(index, &site, until);
-      return false;
-    }
-    await_touch(index, until, &site);
-  }
-  PredictedRank& rank = ranks_[index];
-  rank.vain = 0;
-  if (wanted == Wanted::kOne) over.resize(1);
-  for (const uint32_t i : over) take_request(index, list[i]);
-  rank.clock += kPollCost;
-  if (chosen) *chosen = over;
-  return true;
-}
-
-bool Simulator::decide_test(const void* object, uint64_t part, bool (*is)(const void*, uint64_t),
-                            const char* call) {
-  const uint32_t index = running_index();
-  const sched::WaitSite site{call, nullptr, true};
-  settle(index, &site);
-  if (is(object, part)) {
-    ranks_[index].vain = 0;
-    return true;
-  }
-  poll_in_vain(index, &site);
-  return false;
-}
-
-UnexpectedMessage* Simulator::probe(uint32_t local, const pt2pt::Envelope& pattern, bool take,
-                                    bool waits, const char* call) {
-  const pt2pt::ProbeSite site(call, &pattern);
-  pt2pt::Endpoint* const at = pt2pt::g_engine.at(local);
-  for (;;) {
-    settle(local, &site);
-    pt2pt::Arrived* const found = at->unexpected.empty() ? nullptr : at->unexpected.find(pattern);
-    if (found) {
-      auto* message = static_cast<UnexpectedMessage*>(found);
-      ranks_[local].vain = 0;
-      ranks_[local].clock += kPollCost;
-      if (take) pt2pt::remove_unexpected(at, message);
-      return message;
-    }
-    if (!waits) {
-      poll_in_vain(local, &site);
-      return nullptr;
-    }
-    await_touch(local, kNever, &site);
-  }
 }
 
 void Simulator::fill_outcome(PredictionOutcome* out) const {

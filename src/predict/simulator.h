@@ -54,9 +54,17 @@ namespace fgmpi::predict {
 
 struct CollectiveRun;
 
+/// The least time of a call that polls: what its test takes on the predicted machine.
+inline constexpr VirtualTime kPollCost = 50 * kPicosecondsPerNs;
+
 /// What a transfer does for an access to a window or a file.
 enum class AccessStage : uint8_t { kNone, kRequest, kReply, kLock, kGranted, kUnlock, kFile };
 struct WindowLock;
+
+/// The members between whom a message of a collective is.
+struct CollectiveEnds {
+  uint32_t sender, receiver;
+};
 
 /// A message on its way: of the program, or of a collective's schedule.
 struct PredictedTransfer {
@@ -70,25 +78,31 @@ struct PredictedTransfer {
   /// receiver, where messages can overtake each other.
   PredictedTransfer* next = nullptr;
   PathHop* hop = nullptr;  ///< where the critical path is kept
-  // The message of the program:
-  pt2pt::UnexpectedMessage* message = nullptr;
-  pt2pt::RecvOp* receive = nullptr;  ///< rendezvous: the receive that it has matched
-  // The message of a collective:
-  CollectiveRun* run = nullptr;
-  uint32_t sender = 0, receiver = 0;  ///< members
-  // The access:
-  uint64_t reply = 0;  ///< bytes that come back
-  WindowLock* lock = nullptr;
+  /// What it belongs to: a message of the program, a collective (is_part), a lock (stage).
+  union {
+    pt2pt::UnexpectedMessage* message = nullptr;
+    CollectiveRun* run;
+    WindowLock* lock;
+  };
+  union {
+    pt2pt::RecvOp* receive = nullptr;  ///< rendezvous: the receive that the message has matched
+    CollectiveEnds ends;
+    uint64_t reply;  ///< bytes of an access that come back
+  };
+  bool is_part = false;
   AccessStage stage = AccessStage::kNone;
-  bool returns = false, exclusive = false;
-  pt2pt::UnexpectedMessage::Kind kind{};  ///< the message's own kind while it is kHeldBack
-  bool rendezvous = false;                ///< its envelope is on its way, or waits for a receive
-  bool sends_data = false;                ///< the data of a rendezvous is on its way
-  bool has_sent = false;   ///< the data has been copied to the receive, and the send is complete
-  bool is_behind = false;  ///< an earlier message of its sender to its receiver has yet to arrive
-  bool waits = false;      ///< its bytes have arrived, but it is behind
-  bool arrived = false;    ///< the message is in the queue of its endpoint
+  bool returns = false, exclusive = false;  ///< of an access: a reply, a lock
+  /// The message's own kind while it is kHeldBack.
+  pt2pt::UnexpectedMessage::Kind kind{};
+  bool rendezvous = false;  ///< its envelope is on its way, or waits for a receive
+  bool sends_data = false;  ///< the data of a rendezvous is on its way
+  bool has_sent = false;    ///< the data has been copied to the receive, and the send is complete
+  bool is_behind = false;   ///< an earlier message of its sender to its receiver has yet to arrive
+  bool waits = false;       ///< its bytes have arrived, but it is behind
+  bool arrived = false;     ///< the message is in the queue of its endpoint
 };
+
+static_assert(sizeof(PredictedTransfer) <= 80, "memory budget: several a rank are on their way");
 
 /// The peers whose messages a member's round still waits for: mostly one.
 class AwaitedPeers {
