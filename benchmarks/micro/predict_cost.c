@@ -11,7 +11,8 @@ enum { kMost = 128 };
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc < 3) MPI_Abort(MPI_COMM_WORLD, 1);
-  const int steps = atoi(argv[2]), words = argc > 3 ? atoi(argv[3]) : kMost, is_ring = argv[1][0] == 'r', sums = argv[1][0] == 'g';
+  const int steps = atoi(argv[2]), words = argc > 3 ? atoi(argv[3]) : kMost,
+            is_ring = argv[1][0] == 'r', sums = argv[1][0] == 'g';
   int dims[2] = {0, 0}, wraps[2] = {1, 1}, size, next[4];
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (is_ring) dims[1] = 1;

@@ -45,14 +45,14 @@ PathSummary CriticalPath::follow(uint32_t rank, VirtualTime end, VirtualTime com
                                  uint64_t place) {
   for (auto& jumps : jumps_)  // those of nonblocking collectives are not in order
     std::stable_sort(jumps.begin(), jumps.end(),
-                     [](const Jump& a, const Jump& b) { return a.at < b.at; });
+                     [](const ClockJump& a, const ClockJump& b) { return a.at < b.at; });
   PathSummary path;
   Places segments, messages;
   for (;;) {
     auto& jumps = jumps_[rank];
     while (!jumps.empty() && jumps.back().at > end) jumps.pop_back();
     const bool is_first = jumps.empty();
-    const Jump jump = is_first ? Jump{} : jumps.back();
+    const ClockJump jump = is_first ? ClockJump{} : jumps.back();
     const VirtualTime passed = end - jump.at;
     const VirtualTime computing = std::clamp<VirtualTime>(computed - jump.computed, 0, passed);
     path.computing += computing;

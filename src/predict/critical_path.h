@@ -48,7 +48,7 @@ class CriticalPath {
   PathSummary follow(uint32_t rank, VirtualTime end, VirtualTime computed, uint64_t place);
 
  private:
-  struct Jump {
+  struct ClockJump {
     PathHop hop;
     VirtualTime at, computed;
     uint64_t place;
@@ -63,7 +63,7 @@ class CriticalPath {
   static void add(Places* places, uint64_t from, uint64_t to, VirtualTime time);
   static void add_lines(const Places& places, bool messages, PathSummary* out);
 
-  std::vector<std::vector<Jump>> jumps_;
+  std::vector<std::vector<ClockJump>> jumps_;
   std::deque<PathHop> hops_;
   std::vector<PathHop*> free_;
 };

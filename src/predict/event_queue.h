@@ -8,11 +8,11 @@
 // in groups by the highest digit in which their times differ from base_, and by the value of that
 // digit. A group is only looked at when it is the first:
 //
-//   base_ 0x3fe8    level 0: 0x3fe9 ... 0x3fff    level 1: 0x40.. ... 0xff..    level 2: 0x1.... ...
+//   base_ 0x3fe8    level 0: 0x3fe9 ... 0x3fff    level 1: 0x40.. ... 0xff..   level 2: 0x1.... ...
 //
-// An event moves to lower levels as time goes on, once or twice, in memory that is read in
-// order. Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem",
-// JACM 37(2), 1990.
+// An event moves to lower levels as time goes on, once or twice, in memory that is read in order.
+// Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem", JACM
+// 37(2), 1990.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -21,6 +21,8 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "predict/machine.h"
@@ -74,9 +76,16 @@ class EventQueue {
   }
 
  private:
+  /// Some events of a group.
+  struct EventChunk {
+    static constexpr uint32_t kMost = 15;
+    EventChunk* next;
+    uint32_t count = 0;
+    std::array<Event, kMost> events;
+  };
   /// The events of one group, and the earliest time of them.
-  struct Group {
-    std::vector<Event> events;
+  struct EventGroup {
+    EventChunk* chunks = nullptr;  ///< the latest first
     VirtualTime first = kNever;
   };
   static constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits, kLevels = 64 / kDigitBits;
@@ -88,15 +97,23 @@ class EventQueue {
     const uint64_t at = static_cast<uint64_t>(e.at);
     const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
-    Group& group = groups_[static_cast<size_t>(level) * kDigits + digit];
-    if (group.first == kNever && !spare_.empty()) {
-      group.events.swap(spare_.back());
-      spare_.pop_back();
-    }
-    group.events.push_back(e);
+    EventGroup& group = groups_[static_cast<size_t>(level) * kDigits + digit];
+    if (!group.chunks || group.chunks->count == EventChunk::kMost)
+      group.chunks = new_chunk(group.chunks);
+    group.chunks->events[group.chunks->count++] = e;
     group.first = std::min(group.first, e.at);
     digits_[static_cast<size_t>(level)][digit / 64] |= uint64_t{1} << digit % 64;
     levels_ |= static_cast<uint8_t>(1u << level);
+  }
+  EventChunk* new_chunk(EventChunk* next) {
+    EventChunk* chunk = free_;
+    if (chunk)
+      free_ = chunk->next;
+    else
+      chunk = &chunks_.emplace_back();
+    chunk->next = next;
+    chunk->count = 0;
+    return chunk;
   }
   /// The first group with events. REQUIRES: there is one.
   size_t first_group() const {
@@ -116,24 +133,28 @@ class EventQueue {
   /// Moves the events of the first group to present_ and to the groups of lower digits.
   void spread() {
     const size_t number = first_group(), level = number / kDigits;
-    Group& from = groups_[number];
+    EventGroup& from = groups_[number];
     base_ = from.first;
     from.first = kNever;
     DigitSet& digits = digits_[level];
     digits[number % kDigits / 64] &= digits[number % kDigits / 64] - 1;
     if (digits == DigitSet{}) levels_ &= static_cast<uint8_t>(levels_ - 1);
     bool in_order = true;
-    for (const Event& e : from.events) {
-      if (e.at != base_) {
-        put(e);
-        continue;
+    for (EventChunk* chunk = std::exchange(from.chunks, nullptr); chunk;) {
+      for (uint32_t i = 0; i < chunk->count; ++i) {
+        const Event& e = chunk->events[i];
+        if (e.at != base_) {
+          put(e);
+          continue;
+        }
+        in_order &= present_.empty() || present_.back().order < e.order;
+        present_.push_back(e);
       }
-      in_order &= present_.empty() || present_.back().order < e.order;
-      present_.push_back(e);
+      EventChunk* const next = chunk->next;
+      chunk->next = free_;
+      free_ = chunk;
+      chunk = next;
     }
-    from.events.clear();
-    spare_.push_back(std::move(from.events));
-    from.events = {};
     if (!in_order)
       std::sort(present_.begin(), present_.end(),
                 [](const Event& a, const Event& b) { return a.order < b.order; });
@@ -142,8 +163,9 @@ class EventQueue {
   VirtualTime base_ = 0, first_ = kNever;
   size_t size_ = 0, next_ = 0;
   std::vector<Event> present_;  ///< at base_, in order; those before next_ have been taken
-  std::array<Group, size_t{kLevels} * kDigits> groups_;
-  std::vector<std::vector<Event>> spare_;  ///< memory of groups that are empty now
+  std::array<EventGroup, size_t{kLevels} * kDigits> groups_;
+  std::deque<EventChunk> chunks_;
+  EventChunk* free_ = nullptr;
   std::array<DigitSet, kLevels> digits_{};
   uint8_t levels_ = 0;  ///< a bit for each level with groups with events
 };

@@ -8,7 +8,8 @@
 
 namespace fgmpi::predict {
 
-// ---- Flows ---------------------------------------------------------------------------------------
+// ---- Flows
+// ---------------------------------------------------------------------------------------
 
 uint32_t FlowShares::begin(VirtualTime now, VirtualTime work, const std::vector<LinkUse>& links,
                            void* owner) {
@@ -18,7 +19,7 @@ uint32_t FlowShares::begin(VirtualTime now, VirtualTime work, const std::vector<
   }
   const uint32_t number = free_.back();
   free_.pop_back();
-  Flow& flow = flows_[number];
+  SharedFlow& flow = flows_[number];
   flow.left = static_cast<double>(std::max<VirtualTime>(work, 1));
   flow.share = 0;
   flow.since = now;
@@ -30,7 +31,7 @@ uint32_t FlowShares::begin(VirtualTime now, VirtualTime work, const std::vector<
   for (const LinkUse& use : links) {
     const auto part = static_cast<int64_t>(std::llround(use.use * static_cast<double>(kWhole)));
     if (part == 0) continue;
-    Link& link = links_[use.link];
+    SharedLink& link = links_[use.link];
     flow.uses.push_back({use.link, static_cast<uint32_t>(link.members.size()), part});
     link.members.push_back({number, static_cast<uint32_t>(flow.uses.size() - 1)});
     link.demand += part;
@@ -55,9 +56,9 @@ void* FlowShares::pop() {
     put(0, last);
     sift(0);
   }
-  Flow& flow = flows_[number];
-  for (const Use& use : flow.uses) {
-    Link& link = links_[use.link];
+  SharedFlow& flow = flows_[number];
+  for (const FlowUse& use : flow.uses) {
+    SharedLink& link = links_[use.link];
     if (could_be_full(link)) add_stale(use.link);
     link.demand -= use.part;
     const Member moved = link.members[use.place] = link.members.back();
@@ -87,7 +88,8 @@ void FlowShares::sift(uint32_t place) {
   put(place, flow);
 }
 
-// ---- Shares --------------------------------------------------------------------------------------
+// ---- Shares
+// --------------------------------------------------------------------------------------
 
 void FlowShares::visit(uint32_t flow) {
   if (flows_[flow].seen) return;
@@ -108,8 +110,8 @@ void FlowShares::collect() {
   stale_links_.clear();
   stale_flows_.clear();
   for (size_t i = 0; i < seen_flows_.size(); ++i)
-    for (const Use& use : flows_[seen_flows_[i]].uses) {
-      Link& link = links_[use.link];
+    for (const FlowUse& use : flows_[seen_flows_[i]].uses) {
+      SharedLink& link = links_[use.link];
       if (link.seen || !could_be_full(link)) continue;
       link.seen = true;
       link.left = 1;
@@ -120,16 +122,16 @@ void FlowShares::collect() {
 }
 
 /// The share at which the link is full, if its flows that still grow reach it together.
-double FlowShares::level_of(const Link& link) const {
+double FlowShares::level_of(const SharedLink& link) const {
   return std::max(link.left, 0.0) * static_cast<double>(kWhole) / static_cast<double>(link.unfixed);
 }
 
 void FlowShares::fix(uint32_t number, double level) {
-  Flow& flow = flows_[number];
+  SharedFlow& flow = flows_[number];
   flow.fixed = true;
   flow.share = std::max(level, 1e-12);
-  for (const Use& use : flow.uses) {
-    Link& link = links_[use.link];
+  for (const FlowUse& use : flow.uses) {
+    SharedLink& link = links_[use.link];
     if (!link.seen) continue;
     link.left -= level * static_cast<double>(use.part) / static_cast<double>(kWhole);
     link.unfixed -= use.part;
@@ -145,7 +147,7 @@ void FlowShares::fill() {
     std::pop_heap(levels_.begin(), levels_.end(), later);
     const auto [then, number] = levels_.back();
     levels_.pop_back();
-    Link& link = links_[number];
+    SharedLink& link = links_[number];
     if (link.unfixed <= 0) continue;
     const double level = level_of(link);
     if (then >= 1) break;
@@ -162,7 +164,7 @@ void FlowShares::fill() {
 }
 
 void FlowShares::set_end(uint32_t number, VirtualTime now) {
-  Flow& flow = flows_[number];
+  SharedFlow& flow = flows_[number];
   if (flow.share == flow.before) return;
   flow.left -= static_cast<double>(now - flow.since) * flow.before;
   flow.since = now;

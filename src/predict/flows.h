@@ -18,6 +18,7 @@
 // nothing here switches.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -56,13 +57,13 @@ class FlowShares {
 
  private:
   /// A flow's use of a link: in 2^-24 of its capacity, so that sums are exact.
-  struct Use {
+  struct FlowUse {
     uint32_t link;
     uint32_t place;  ///< in the link's list
     int64_t part;
   };
-  struct Flow {
-    std::vector<Use> uses;
+  struct SharedFlow {
+    std::vector<FlowUse> uses;
     double left = 0;   ///< of the work, at `since`
     double share = 0;  ///< 0: none yet
     double before = 0;
@@ -76,7 +77,7 @@ class FlowShares {
     uint32_t flow;
     uint32_t use;  ///< index in its uses
   };
-  struct Link {
+  struct SharedLink {
     std::vector<Member> members;
     int64_t demand = 0;  ///< of all flows at full speed
     bool seen = false, stale = false;
@@ -86,13 +87,13 @@ class FlowShares {
   };
   static constexpr int64_t kWhole = int64_t{1} << 24;
 
-  bool could_be_full(const Link& link) const { return link.demand > kWhole; }
+  bool could_be_full(const SharedLink& link) const { return link.demand > kWhole; }
   void add_stale(uint32_t link);
   void visit(uint32_t flow);
   void collect();
   void fill();
   void fix(uint32_t flow, double level);
-  double level_of(const Link& link) const;
+  double level_of(const SharedLink& link) const;
   void set_end(uint32_t flow, VirtualTime now);
   bool before(uint32_t a, uint32_t b) const {
     return flows_[a].ends != flows_[b].ends ? flows_[a].ends < flows_[b].ends
@@ -104,8 +105,8 @@ class FlowShares {
     flows_[flow].heap_place = place;
   }
 
-  std::vector<Link> links_;
-  std::vector<Flow> flows_;
+  std::vector<SharedLink> links_;
+  std::vector<SharedFlow> flows_;
   std::vector<uint32_t> free_, heap_;
   std::vector<uint32_t> stale_links_, stale_flows_;
   /// Flows and links of the present share(); the links' levels when they were last computed.

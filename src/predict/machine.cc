@@ -33,7 +33,7 @@ void append_topology(std::string* out, const TopologyShape& shape) {
   text << '\n';
   for (const TopologyLink& link : shape.links)
     text << "topology_link " << link.per_byte << ' ' << link.latency << '\n';
-  for (const TopologyShape::Edge& e : shape.edges)
+  for (const TopologyShape::TopologyEdge& e : shape.edges)
     text << "topology_edge " << e.ends[0] << ' ' << e.ends[1] << ' ' << e.link.per_byte << ' '
          << e.link.latency << '\n';
   *out += text.str();
@@ -48,7 +48,7 @@ bool read_topology(const std::string& key, std::istringstream& in, TopologyShape
     for (uint32_t n = 0; in >> n;) shape->numbers.push_back(n);
     return true;
   }
-  TopologyShape::Edge edge{};
+  TopologyShape::TopologyEdge edge{};
   if (key == "topology_edge" && !(in >> edge.ends[0] >> edge.ends[1])) return false;
   if (!(in >> edge.link.per_byte >> edge.link.latency)) return false;
   if (key == "topology_edge")

@@ -200,7 +200,8 @@ void Simulator::end_wait() {
   if (std::exchange(rank.awaits_all, false)) await_accesses();
 }
 
-/// Is the request complete at the rank's clock? *until: not after a time at which it will be. REQUIRES: all before its clock has happened.
+/// Is the request complete at the rank's clock? *until: not after a time at which it will be.
+/// REQUIRES: all before its clock has happened.
 bool Simulator::is_over(const Request* request, VirtualTime clock, VirtualTime* until) {
   if (!request->complete()) return false;
   if (request->handle && !request->immortal)

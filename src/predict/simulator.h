@@ -298,7 +298,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// `hop`: what came, for the critical path.
   void touch(uint32_t rank, const PathHop* hop = nullptr);
   void wake(uint32_t rank, VirtualTime at, const PathHop* hop = nullptr);
-  /// The rank's clock, or that of its member of a collective, is at `at` or later because of the hop.
+  /// The rank's clock, or that of its member of a collective, is at `at` or later because of the
+  /// hop.
   void raise_by(uint32_t rank, VirtualTime* clock, VirtualTime at, const PathHop* hop) {
     if (*clock >= at) return;
     *clock = at;

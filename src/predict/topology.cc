@@ -56,7 +56,7 @@ std::string TopologyShape::complaint() const {
   return "";
 }
 
-Topology::Topology(TopologyShape shape) : shape_(std::move(shape)) {
+MachineTopology::MachineTopology(TopologyShape shape) : shape_(std::move(shape)) {
   const auto& n = shape_.numbers;
   switch (shape_.kind) {
     case TopologyKind::kNone:
@@ -89,7 +89,7 @@ Topology::Topology(TopologyShape shape) : shape_(std::move(shape)) {
   }
 }
 
-const TopologyLink& Topology::link(uint32_t number) const {
+const TopologyLink& MachineTopology::link(uint32_t number) const {
   switch (shape_.kind) {
     case TopologyKind::kFatTree: {
       size_t level = level_first_.size();
@@ -107,7 +107,7 @@ const TopologyLink& Topology::link(uint32_t number) const {
   }
 }
 
-void Topology::route(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
+void MachineTopology::route(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
   way->clear();
   if (from == to) return;
   switch (shape_.kind) {
@@ -126,7 +126,7 @@ void Topology::route(uint32_t from, uint32_t to, std::vector<uint32_t>* way) con
   }
 }
 
-VirtualTime Topology::latency(uint32_t from, uint32_t to) const {
+VirtualTime MachineTopology::latency(uint32_t from, uint32_t to) const {
   route(from, to, &way_);
   VirtualTime sum = 0;
   for (const uint32_t number : way_) sum += link(number).latency;
@@ -135,7 +135,7 @@ VirtualTime Topology::latency(uint32_t from, uint32_t to) const {
 
 /// Up until a switch is above both nodes, then down. At each level the receiver's number chooses
 /// among the switches above.
-void Topology::route_tree(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
+void MachineTopology::route_tree(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
   const auto& n = shape_.numbers;
   uint64_t a = from / n[0], b = to / n[0];  // the subtrees of both
   uint64_t parallel = 1, at = 0, choice = to;
@@ -155,7 +155,7 @@ void Topology::route_tree(uint32_t from, uint32_t to, std::vector<uint32_t>* way
   way->insert(way->end(), down.rbegin(), down.rend());
 }
 
-void Topology::route_torus(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
+void MachineTopology::route_torus(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
   const auto& dimensions = shape_.numbers;
   uint64_t stride = 1;
   uint64_t at = from;
@@ -174,14 +174,15 @@ void Topology::route_torus(uint32_t from, uint32_t to, std::vector<uint32_t>* wa
 }
 
 /// The link within a group from one router to another one.
-uint32_t Topology::local_link(uint32_t group, uint32_t from, uint32_t to) const {
+uint32_t MachineTopology::local_link(uint32_t group, uint32_t from, uint32_t to) const {
   const uint32_t routers = shape_.numbers[1];
   return (group * routers + from) * routers + to;
 }
 
 /// Links between groups: those of a group are dealt out to the other groups in turn, the nearest
 /// first, and those to the same group are chosen by the receiver.
-void Topology::route_dragonfly(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
+void MachineTopology::route_dragonfly(uint32_t from, uint32_t to,
+                                      std::vector<uint32_t>* way) const {
   const uint32_t groups = shape_.numbers[0], routers = shape_.numbers[1], nodes = shape_.numbers[2],
                  global = shape_.numbers[3];
   uint32_t router = from / nodes % routers;
@@ -199,7 +200,7 @@ void Topology::route_dragonfly(uint32_t from, uint32_t to, std::vector<uint32_t>
   if (router != last) way->push_back(local_link(target, router, last));
 }
 
-void Topology::route_graph(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
+void MachineTopology::route_graph(uint32_t from, uint32_t to, std::vector<uint32_t>* way) const {
   const std::vector<uint32_t>& next = next_links(to);
   for (uint32_t at = from; at != to && next[at] != kNoLink;) {
     way->push_back(next[at]);
@@ -209,7 +210,7 @@ void Topology::route_graph(uint32_t from, uint32_t to, std::vector<uint32_t>* wa
 
 /// The link that each vertex takes to a node: of the ways with the fewest links that with the least
 /// latency, then the first of the file. Nodes pass nothing on that is not for them.
-const std::vector<uint32_t>& Topology::next_links(uint32_t to) const {
+const std::vector<uint32_t>& MachineTopology::next_links(uint32_t to) const {
   std::vector<uint32_t>& next = next_[to];
   if (!next.empty()) return next;
   next.assign(out_.size(), kNoLink);
@@ -221,7 +222,7 @@ const std::vector<uint32_t>& Topology::next_links(uint32_t to) const {
     queue.pop_front();
     if (at != to && at < shape_.numbers[0]) continue;
     for (const uint32_t back : out_[at]) {
-      const TopologyShape::Edge& edge = shape_.edges[back / 2];
+      const TopologyShape::TopologyEdge& edge = shape_.edges[back / 2];
       const uint32_t vertex = edge.ends[1 - back % 2];
       const std::pair<uint32_t, VirtualTime> distance = {far[at].first + 1,
                                                          far[at].second + edge.link.latency};

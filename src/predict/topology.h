@@ -1,4 +1,4 @@
-// Topology: the links between the nodes of the predicted machine, and the ways of messages.
+// MachineTopology: the links between the nodes of the predicted machine, and the ways of messages.
 //
 // A link has one direction. The links by which a node is connected, its ports, are not among those
 // here: LogGP's parameters describe them. Ways are minimal; where several are, the number of the
@@ -42,11 +42,11 @@ struct TopologyShape {
   /// Switch: itself. Fat tree: of each level. Torus: all. Dragonfly: within groups, between them.
   std::vector<TopologyLink> links;
   /// Graph: each of both directions. Vertices are numbered, the nodes first.
-  struct Edge {
+  struct TopologyEdge {
     uint32_t ends[2];
     TopologyLink link;
   };
-  std::vector<Edge> edges;
+  std::vector<TopologyEdge> edges;
 
   /// How many nodes it has; UINT64_MAX: any number.
   uint64_t nodes() const;
@@ -54,10 +54,10 @@ struct TopologyShape {
   std::string complaint() const;
 };
 
-class Topology {
+class MachineTopology {
  public:
   /// REQUIRES: no complaint().
-  explicit Topology(TopologyShape shape);
+  explicit MachineTopology(TopologyShape shape);
 
   /// The links are numbered from 0 to links() - 1.
   uint64_t links() const { return links_; }

@@ -1,9 +1,9 @@
 // TransferNetwork: the ways of transfers between nodes, and the shares of those that move at the
 // same time; also those of accesses to files.
 //
-// The first links of FlowShares are the ports: node i sends by link 2 * i and receives by 2 * i + 1.
-// The servers of files are one more link, and those of the topology follow. A flow's work is what the
-// transfer keeps a port busy for, or what the access takes a client alone.
+// The first links of FlowShares are the ports: node i sends by link 2 * i and receives by 2 * i +
+// 1. The servers of files are one more link, and those of the topology follow. A flow's work is
+// what the transfer keeps a port busy for, or what the access takes a client alone.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once
@@ -49,7 +49,7 @@ class TransferNetwork {
   PredictedTransfer* pop() { return static_cast<PredictedTransfer*>(shares_->pop()); }
 
  private:
-  const Topology topology_;
+  const MachineTopology topology_;
   const uint32_t file_link_;  ///< behind the ports; those of the topology follow
   const bool shares_links_;
   std::unique_ptr<FlowShares> shares_;

@@ -1,8 +1,8 @@
 // AccessDecider: decides in which order operations on windows happen, and which rank gets a lock
 // (src/explore, src/predict).
 //
-// A process has one only under mpiexec -explore, -replay and -predict. Each operation and each lock then
-// waits until the decider lets it happen. Without a decider an operation costs one test of a
+// A process has one only under mpiexec -explore, -replay and -predict. Each operation and each lock
+// then waits until the decider lets it happen. Without a decider an operation costs one test of a
 // pointer, and the shortest ways (win_inl.h) cost none: the layer that sets a decider closes them.
 //
 // Thread rule: one thread. Nothing here switches unless its comment says so.

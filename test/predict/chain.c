@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
   char* data = calloc(5000, 1);
   for (int round = 0; round < 100; ++round) {
     if (rank > 0)
-      MPI_Recv(data, 5000, MPI_CHAR, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* line received */
+      MPI_Recv(data, 5000, MPI_CHAR, rank - 1, 0, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE); /* line received */
     else if (round > 0)
       MPI_Recv(data, 5000, MPI_CHAR, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Send(data, 5000, MPI_CHAR, (rank + 1) % size, 0, MPI_COMM_WORLD); /* line sent */

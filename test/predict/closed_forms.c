@@ -237,8 +237,10 @@ static void files(void) {
 static void partitioned(void) {
   MPI_Request request;
   int flag = 0;
-  if (rank == 0) MPI_Precv_init(data, 2, 1000, MPI_CHAR, 2, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-  if (rank == 2) MPI_Psend_init(data, 2, 1000, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  if (rank == 0)
+    MPI_Precv_init(data, 2, 1000, MPI_CHAR, 2, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+  if (rank == 2)
+    MPI_Psend_init(data, 2, 1000, MPI_CHAR, 0, 9, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
   for (int round = 0; round < 2; ++round) {
     align();
     const double begun = now();

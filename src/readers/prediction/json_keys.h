@@ -1,5 +1,5 @@
-// JsonKeys: what readers of JSON files share: the values of keys, and errors that name the line, the
-// key and what is allowed.
+// JsonKeys: what readers of JSON files share: the values of keys, and errors that name the line,
+// the key and what is allowed.
 //
 // Thread rule: values; nothing here switches.
 #pragma once

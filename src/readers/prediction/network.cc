@@ -144,14 +144,14 @@ class NetworkReader {
       const JsonValue* ends = nullptr;
       FGMPI_TRY(array(link, "ends", &ends));
       if (ends->items.size() != 2) return keys_.at(*ends, "ends: allowed are two");
-      TopologyShape::Edge& edge = out_.edges.emplace_back();
+      TopologyShape::TopologyEdge& edge = out_.edges.emplace_back();
       for (size_t i = 0; i < 2; ++i) FGMPI_TRY(read_end(ends->items[i], nodes, &edge.ends[i]));
       FGMPI_TRY(read_link(link, &edge.link));
     }
     out_.numbers = {nodes, static_cast<uint32_t>(switches_.size())};
     out_.kind = TopologyKind::kGraph;
     FGMPI_TRY(check(network));
-    const Topology topology(out_);
+    const MachineTopology topology(out_);
     std::vector<uint32_t> way;
     for (uint32_t node = 1; node < nodes; ++node) {
       topology.route(node, 0, &way);

@@ -9,8 +9,8 @@
 
 namespace fgmpi::predict {
 
-/// Errors: MPI_ERR_ARG, which names the line, the key, its value and what is allowed; also where the
-/// nodes of a graph are not connected.
+/// Errors: MPI_ERR_ARG, which names the line, the key, its value and what is allowed; also where
+/// the nodes of a graph are not connected.
 Status read_network(const JsonKeys& keys, const JsonValue& network, TopologyShape* out);
 
 }  // namespace fgmpi::predict

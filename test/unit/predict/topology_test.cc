@@ -34,7 +34,7 @@ struct WaysFound {
 /// Goes all ways. The switch of each node, the beginning and the end of each link are names of
 /// vertices, which the ways show to be the same.
 WaysFound go_all_ways(const TopologyShape& shape) {
-  const Topology topology(shape);
+  const MachineTopology topology(shape);
   const auto nodes = static_cast<uint32_t>(shape.nodes());
   const size_t links = topology.links();
   Vertices vertices(nodes + 2 * links);
@@ -118,7 +118,7 @@ TEST(Topology, GraphsGoTheFewestLinks) {
     for (uint32_t k = nodes; k < all; ++k)
       for (uint32_t i = 0; i < all; ++i)
         for (uint32_t j = 0; j < all; ++j) far[i][j] = std::min(far[i][j], far[i][k] + far[k][j]);
-    const Topology topology(shape);
+    const MachineTopology topology(shape);
     std::vector<uint32_t> way;
     for (uint32_t from = 0; from < nodes; ++from)
       for (uint32_t to = 0; to < nodes; ++to) {
