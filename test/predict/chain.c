@@ -4,20 +4,20 @@
 #include <stdlib.h>
 
 int main(int argc, char** argv) {
+  const MPI_Comm w = MPI_COMM_WORLD;
   int rank, size;
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(w, &rank);
+  MPI_Comm_size(w, &size);
   char* data = calloc(5000, 1);
   for (int round = 0; round < 100; ++round) {
     if (rank > 0)
-      MPI_Recv(data, 5000, MPI_CHAR, rank - 1, 0, MPI_COMM_WORLD,
-               MPI_STATUS_IGNORE); /* line received */
+      MPI_Recv(data, 5000, MPI_CHAR, rank - 1, 0, w, MPI_STATUS_IGNORE); /* line received */
     else if (round > 0)
-      MPI_Recv(data, 5000, MPI_CHAR, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Send(data, 5000, MPI_CHAR, (rank + 1) % size, 0, MPI_COMM_WORLD); /* line sent */
+      MPI_Recv(data, 5000, MPI_CHAR, size - 1, 0, w, MPI_STATUS_IGNORE);
+    MPI_Send(data, 5000, MPI_CHAR, (rank + 1) % size, 0, w); /* line sent */
   }
-  if (rank == 0) MPI_Recv(data, 5000, MPI_CHAR, size - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 0) MPI_Recv(data, 5000, MPI_CHAR, size - 1, 0, w, MPI_STATUS_IGNORE);
   free(data);
   MPI_Finalize();
   return 0;
