@@ -214,7 +214,7 @@ bool host_loop() {
     g_scheduler.poll_due = false;
     bool progressed = due && make_progress();
     if (due) wake_sleepers();
-    if (due) read_memory_if_due();
+    if (due) look_at_memory();
     if (due && Poller::resting() > 0) {
       if (anything_ready()) {
         wake_some_pollers();

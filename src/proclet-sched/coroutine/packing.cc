@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -35,8 +36,14 @@ constexpr uint32_t kVisitsPerStack = 4;
 constexpr uint32_t kVisitsPerTrim = 2048;
 /// Visits of an idle process between two polls.
 constexpr uint32_t kVisitsWhileIdle = 64;
-/// The memory that is left is read once in so many stacks that become resident: 8 MiB of them.
-constexpr uint32_t kStacksPerReading = 2048;
+/// The process looks at its page faults once in so many polls: in 256 switches.
+constexpr uint32_t kPollsPerLook = 4;
+/// The memory that is left is read once in so many faults, 4 MiB of pages, or when one part in
+/// kReadingShare of what may be used yet has been used: many processes may use it at once.
+constexpr int64_t kLeastFaults = 1024, kReadingShare = 64;
+/// Stacks that a process without memory to spare visits for each page that it has touched: packing
+/// one gives back a page or more.
+constexpr int64_t kVisitsPerFault = 2;
 /// Memory is short when less than 1 in so many bytes is left of what was when ranks were created.
 constexpr int64_t kShortPart = 8;
 /// The unit of time, by the clock's bits: 2^27 ns. It is read once in so many stacks that become
@@ -89,18 +96,19 @@ struct Packer {
   PackMode mode = PackMode::kOff;
   bool allowed = false;
   bool active = false;
-  bool is_short = false;     ///< memory; always with kAlways
-  bool reading_due = false;  ///< of the memory that is left
-  uint16_t time = 0;         ///< counts calls of the trimmer
+  bool is_short = false;  ///< memory; always with kAlways
+  uint16_t time = 0;      ///< counts calls of the trimmer
   uint32_t least_resident = 0;
   uint32_t count = 0;  ///< ranks that may be packed: 0 to count - 1
-  uint32_t until_reading = 0, until_time = 0;
-  uint32_t visits_left = 0;  ///< that an idle process may make before the next call of the trimmer
-  bool refused = false;      ///< the kernel has refused guard pages: memory is locked, say
-  bool changed = false;      ///< since then, a stack has been marked or packed
+  uint32_t until_time = 0, until_look = 0;
+  int64_t faults = 0;         ///< of this process, at the last look
+  int64_t until_reading = 0;  ///< faults before the memory that is left is read again
+  uint32_t visits_left = 0;   ///< that an idle process may make before the next call of the trimmer
+  bool refused = false;       ///< the kernel has refused guard pages: memory is locked, say
+  bool changed = false;       ///< since then, a stack has been marked or packed
   uint32_t resident = 0, packed = 0;
   uint64_t blocks = 0;  ///< bytes of them
-  int64_t memory_at_start = 0;
+  int64_t memory_at_start = 0, memory_left = 0;
   // By rank, in one mapping: of both only touched pages exist.
   PackWord* words = nullptr;
   /// The list of the ranks whose stacks are resident, the one that has become so first at `head`.
@@ -308,10 +316,26 @@ bool wants_fewer() {
 }
 
 void read_memory_left() {
-  g_packer.reading_due = false;
   if (g_packer.mode == PackMode::kAlways) return;
-  const int64_t left = memory_left();
-  g_packer.is_short = left >= 0 && left < g_packer.memory_at_start / kShortPart;
+  const int64_t left = g_packer.memory_left = memory_left();
+  const int64_t enough = g_packer.memory_at_start / kShortPart;
+  g_packer.is_short = left >= 0 && left < enough;
+  g_packer.until_reading =
+      std::max(kLeastFaults, (left - enough) / kReadingShare / static_cast<int64_t>(page_bytes()));
+}
+
+/// The page faults of this process so far: no memory is touched first without one.
+int64_t count_faults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+/// Has half of the memory been used that there was at the start? Then others may need what this
+/// process could give back, so that it looks at times even while it is idle.
+bool is_half_used() {
+  return g_packer.mode == PackMode::kAuto && g_packer.memory_left >= 0 &&
+         g_packer.memory_left < g_packer.memory_at_start / 2;
 }
 
 void read_time() { g_packer.time = static_cast<uint16_t>(now_ns() >> kTimeBits); }
@@ -321,10 +345,6 @@ void make_room() {
   if (--g_packer.until_time == 0) {
     g_packer.until_time = kStacksPerTime;
     read_time();
-  }
-  if (--g_packer.until_reading == 0) {
-    g_packer.reading_due = true;
-    g_packer.until_reading = kStacksPerReading;
   }
   if (wants_fewer()) visit(kVisitsPerStack);
 }
@@ -392,10 +412,12 @@ void begin_packing(uint32_t ranks) {
   g_packer.head = g_packer.tail = Packer::kNone;
   g_packer.resident = g_packer.packed = 0;
   g_packer.refused = false;
-  g_packer.until_reading = kStacksPerReading;
   g_packer.until_time = kStacksPerTime;
+  g_packer.until_look = kPollsPerLook;
+  g_packer.faults = count_faults();
   read_time();
-  g_packer.memory_at_start = memory_left();
+  g_packer.memory_at_start = g_packer.memory_left = memory_left();
+  g_packer.until_reading = kLeastFaults;
   g_packer.active = true;
   fgmpi_debug_table.pack_words = reinterpret_cast<const uint64_t*>(words);
   add_trimmer(pack_cold_stacks);
@@ -483,8 +505,15 @@ void keep_unpacked(const Proclet* rank) {
   g_packer.words[rank->index].set(PackWord::kKept);
 }
 
-void read_memory_if_due() {
-  if (__builtin_expect(g_packer.reading_due, 0)) read_memory_left();
+void look_at_memory() {
+  if (!g_packer.active || (--g_packer.until_look > 0 && !g_packer.is_short)) return;
+  g_packer.until_look = kPollsPerLook;
+  const int64_t faults = count_faults() - g_packer.faults;
+  g_packer.faults += faults;
+  g_packer.until_reading -= faults;
+  if (g_packer.until_reading <= 0) read_memory_left();
+  if (wants_fewer())
+    visit(static_cast<uint32_t>(std::min<int64_t>(faults * kVisitsPerFault, kVisitsPerTrim)));
 }
 
 bool pack_cold_stacks() {
@@ -493,7 +522,7 @@ bool pack_cold_stacks() {
   if (g_packer.resident > g_packer.least_resident && g_packer.mode != PackMode::kAlways)
     read_memory_left();
   const bool any_before = std::exchange(g_packer.changed, false);
-  if (!wants_fewer()) return false;
+  if (!wants_fewer()) return g_packer.resident > g_packer.least_resident && is_half_used();
   g_packer.visits_left = 2 * g_packer.resident;
   visit(kVisitsPerTrim);
   return any_before || g_packer.changed;

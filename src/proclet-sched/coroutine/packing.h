@@ -109,8 +109,9 @@ void end_packing();
 bool restore_context(Proclet* p);
 /// Called when a rank runs for the first time.
 void record_first_run(const Proclet* p);
-/// Reads how much memory is left, where it is time to. Called on the host stack, often.
-void read_memory_if_due();
+/// Reads how much memory is left, where this process has touched much since then, and packs stacks
+/// where that is little. Called on the host stack, after each poll.
+void look_at_memory();
 /// A trimmer (sched.h): counts the time, and packs some stacks.
 bool pack_cold_stacks();
 /// Packs some more. Called instead of a sleep; returns true when it is to be called again.
