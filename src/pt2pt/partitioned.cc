@@ -17,9 +17,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pt2pt/message_decider.h"
+#include "pt2pt/polls.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -261,6 +263,8 @@ class PartitionedRecv final : public Request {
     reported_[static_cast<size_t>(i)] = true;
   }
   int32_t count() const { return count_; }
+  /// What is counted down when one more of the sender's partitions has arrived, or none will.
+  Waiter** news() { return &news_; }
   void describe(std::string* out) const override {
     describe_recv(envelope_, capacity(), out);
     if (missing_ < 0)
@@ -284,7 +288,11 @@ class PartitionedRecv final : public Request {
   void fail(Status status) {
     outcome.error = std::move(status);
     outcome.bytes = 0;
+    tell_news();
     set_complete();
+  }
+  void tell_news() {
+    if (Waiter* waiter = std::exchange(news_, nullptr)) waiter->count_down();
   }
 
   void post() {
@@ -358,6 +366,7 @@ class PartitionedRecv final : public Request {
     size_t first, last;
     if (overlapped(part->index, &first, &last))
       for (size_t j = first; j <= last; ++j) --missing_of_[j];
+    tell_news();
     if (--missing_ == 0) set_complete();
   }
 
@@ -373,6 +382,7 @@ class PartitionedRecv final : public Request {
   int32_t missing_ = -1;  ///< of the sender's partitions; -1: not announced
   /// How many of the sender's partitions have not arrived, by own partition.
   std::vector<int32_t> missing_of_;
+  Waiter* news_ = nullptr;
   std::vector<bool> reported_;  ///< was_reported(), by own partition; empty: none
 };
 
@@ -462,7 +472,9 @@ Status parrived(Request* request, int32_t partition, bool* arrived) {
   }
   *arrived = recv->has_arrived(partition);
   if (*arrived) return {};
-  yield_before_retry("MPI_Parrived");
+  Request* const looked_at = recv;
+  RequestsSite site("MPI_Parrived", &looked_at, 1);
+  let_others_run_after_look(recv->news(), &site);
   *arrived = recv->has_arrived(partition);
   return {};
 }

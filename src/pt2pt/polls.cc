@@ -115,6 +115,15 @@ void remember_tested(const MPI_Request* handles, int count) {
   at->row = self->row();
 }
 
+void let_others_run_after_look(Waiter** news, sched::WaitSite* site) {
+  PollingRank* self = g_message_decider ? nullptr : calling_poller();
+  *news = self ? self->news() : nullptr;
+  if (!self) return yield_before_retry(site->call);
+  self->only_polls = false;
+  site->deadlocks = false;
+  self->let_others_run(site);
+}
+
 void let_others_run_after_probe(Endpoint* at, const Envelope& pattern, const char* call) {
   PollingRank* self = calling_poller();
   if (!self) return sched::yield();

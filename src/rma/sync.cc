@@ -11,6 +11,7 @@
 #include "pt2pt/engine.h"
 #include "pt2pt/lost.h"
 #include "pt2pt/message_decider.h"
+#include "pt2pt/polls.h"
 #include "pt2pt/short_spin.h"
 #include "rma/access_decider.h"
 #include "rma/internal.h"
@@ -566,7 +567,10 @@ void record_notice_received(const Win* win, int32_t from, WindowNotice::NoticeKi
         {win->shared->id.bits, from, win->comm->rank, kind, win->comm->peer(from).local});
 }
 
-void wake(Handshake* handshake) { handshake->parked.wake(); }
+void wake(Handshake* handshake) {
+  handshake->parked.wake();
+  if (sched::Waiter* waiter = std::exchange(handshake->news, nullptr)) waiter->count_down();
+}
 
 }  // namespace
 
@@ -654,7 +658,7 @@ Status complete(Win* win) {
 namespace {
 
 /// True where so many origins have completed. May switch.
-bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, const char* call) {
+bool test_exposure(Win* win, Handshake& handshake, uint32_t expected, const char* call) {
   if (expected == 0) return true;  // the group of MPI_Win_post was empty: nobody can be late
   if (__builtin_expect(pt2pt::g_message_decider != nullptr, 0))
     return pt2pt::g_message_decider->decide_test(
@@ -666,7 +670,8 @@ bool test_exposure(Win* win, const Handshake& handshake, uint32_t expected, cons
         call);
   if (handshake.completed < expected) {
     pt2pt::progress();
-    pt2pt::yield_before_retry(call);
+    SyncWait site(call, win, "for MPI_Win_complete of its origins", -1);
+    pt2pt::let_others_run_after_look(&handshake.news, &site);
   }
   return handshake.completed >= expected;
 }

@@ -40,6 +40,7 @@
 #include "comm/group.h"
 #include "comm/hints.h"
 #include "host/handle_bits.h"
+#include "proclet-sched/coroutine/poller.h"
 #include "pt2pt/pt2pt.h"
 #include "rma/check.h"
 #include "rma/control.h"
@@ -142,6 +143,8 @@ struct Handshake {
   /// Calls of MPI_Win_complete that this member's exposure epoch has received from its group.
   uint32_t completed = 0;
   ParkedThreads parked;  ///< wait for either
+  /// The member has looked in vain by MPI_Win_test: counted down with the next change.
+  sched::Waiter* news = nullptr;
 };
 
 /// A member, or another thread of its rank, that waits for a lock. Lies on its stack.

@@ -3,6 +3,7 @@
 #include "base/function_types.h"
 #include "mpi/calls.h"
 #include "mpi/pt2pt/pt2pt_args.h"
+#include "proclet-sched/coroutine/call_count.h"
 
 namespace fgmpi::mpi {
 
@@ -104,6 +105,7 @@ int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
   }
   Request* r;
   FGMPI_RETURN_IF(kCall, nullptr, find_partitioned(request, &r));
+  sched::count_call();
   bool arrived = false;
   FGMPI_RETURN_IF(kCall, comm_of(r), pt2pt::parrived(r, partition, &arrived));
   *flag = arrived;
