@@ -158,8 +158,14 @@ LockSet ThreadOrder::held_since(const StrandEvent& event) {
   return me ? held_since(*me, event) : LockSet{0};
 }
 
-bool ThreadOrder::is_awaited(const Strand& me, const Mutex& mutex) const {
-  return mutex.is_held && mutex.got.strand != me.number;
+bool ThreadOrder::is_awaited(const Strand& me, const void* lock) const {
+  const auto mutex = mutexes_.find(lock);
+  if (mutex != mutexes_.end() && mutex->second.is_held)
+    return mutex->second.got.strand != me.number;
+  // A strand that wants it may have got it already, and has not told so yet.
+  return std::ranges::any_of(wants_, [&](const auto& want) {
+    return want.first != me.number && want.second.mutex == lock;
+  });
 }
 
 void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
@@ -168,7 +174,7 @@ void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
     const Strand* me = here();
     if (!me) return;
     wants_[me->number] = {lock, place};
-    if (!is_awaited(*me, mutexes_[lock])) return;
+    if (!is_awaited(*me, lock)) return;
   }
   // The rank's first thread waits in MPI: a deadlock is found only while it is there.
   if (!g_process.threads || rank_->calls > 0 || !MPIX_Tool_wait ||
@@ -180,9 +186,8 @@ void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
     auto& [order, mutex] = *static_cast<std::pair<ThreadOrder*, const void*>*>(of);
     std::lock_guard guard(order->lock_);
     const Strand* me = order->here();
-    Mutex& state = order->mutexes_[mutex];
-    if (!me || !order->is_awaited(*me, state)) return 0;
-    state.waiters.push_back(waiter);
+    if (!me || !order->is_awaited(*me, mutex)) return 0;
+    order->mutexes_[mutex].waiters.push_back(waiter);
     return 1;
   };
   const Looking program(false);
@@ -340,6 +345,7 @@ uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value)
   if (what == Sync::kWake) return end_awaits_at(object), 0;
   const Strand* before = running();
   if (before && !awaits_.empty()) end_await_of(*before, what);
+  if (before && !wants_.empty()) wants_.erase(before->number);
   events_of_others_ += before != main_;
   if (what == Sync::kTaskBegins) return begin_task(value, key), 0;
   if (what == Sync::kTaskEnds) return end_task(value), 0;

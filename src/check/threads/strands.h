@@ -289,7 +289,7 @@ class ThreadOrder {
   void acquire(Strand* me, uint64_t key);
   StrandKnowledge publish(Strand* me);
   void wait_for_mutex(const void* mutex, const void* place);
-  bool is_awaited(const Strand& me, const Mutex& mutex) const;
+  bool is_awaited(const Strand& me, const void* lock) const;
   uint64_t begin_await(access::Sync what, Strand* me, uint64_t key, uint64_t value);
   bool has_come(const Await& await) const;
   void wait_for_strands();
