@@ -18,7 +18,7 @@ struct PredictionHooks {
   /// The running rank enters a call: what it has computed since its last call is added to its
   /// clock.
   void (*enter)(CallGroup group, uint64_t place);
-  /// Whether enter() needs the place of its call, for -predict-explain.
+  /// Whether enter() needs the place of its call.
   bool (*needs_places)();
   /// The rank leaves the call. A collective is left when the predicted machine would leave it. May
   /// switch.

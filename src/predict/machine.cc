@@ -11,6 +11,11 @@
 namespace fgmpi::predict {
 namespace {
 
+const char* name_of(ComputeModel model) {
+  constexpr const char* kNames[] = {"measured", "typical", "none"};
+  return kNames[static_cast<size_t>(model)];
+}
+
 void append_class(std::string* out, const char* name, const LinkClass& links) {
   char line[256];
   std::snprintf(line, sizeof line, "eager %s %" PRIu64 "\n", name, links.eager_bytes);
@@ -83,7 +88,9 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
     return true;
   }
   if (key == "compute") {
-    m->compute = word == "none" ? ComputeModel::kNone : ComputeModel::kMeasured;
+    m->compute = word == "none"      ? ComputeModel::kNone
+                 : word == "typical" ? ComputeModel::kTypical
+                                     : ComputeModel::kMeasured;
     return true;
   }
   LinkClass& links = word == "inside" ? m->inside : m->between;
@@ -100,15 +107,14 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
 
 std::string PredictedMachine::to_text() const {
   char line[512];
-  std::snprintf(line, sizeof line,
-                "name %s\nnodes %u\nranks_per_node %u\nplacement %s\ncontention %s\noverlaps %d\n"
-                "compute %s\n"
-                "factor %.17g\nreduce %.17g\nfiles %.17g %.17g %" PRId64 "\n",
-                name.c_str(), nodes, ranks_per_node,
-                placement == NodePlacement::kCyclic ? "cyclic" : "block",
-                contention == ContentionModel::kLinks ? "links" : "ends", overlaps ? 1 : 0,
-                compute == ComputeModel::kNone ? "none" : "measured", compute_factor,
-                reduce_per_byte, files.client_per_byte, files.all_per_byte, files.open);
+  std::snprintf(
+      line, sizeof line,
+      "name %s\nnodes %u\nranks_per_node %u\nplacement %s\ncontention %s\noverlaps %d\n"
+      "compute %s\n"
+      "factor %.17g\nreduce %.17g\nfiles %.17g %.17g %" PRId64 "\n",
+      name.c_str(), nodes, ranks_per_node, placement == NodePlacement::kCyclic ? "cyclic" : "block",
+      contention == ContentionModel::kLinks ? "links" : "ends", overlaps ? 1 : 0, name_of(compute),
+      compute_factor, reduce_per_byte, files.client_per_byte, files.all_per_byte, files.open);
   std::string text = line;
   append_class(&text, "inside", inside);
   append_class(&text, "between", between);

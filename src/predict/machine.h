@@ -55,7 +55,9 @@ inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {
 }
 
 enum class NodePlacement : uint8_t { kBlock, kCyclic };
-enum class ComputeModel : uint8_t { kMeasured, kNone };
+/// What computing takes: what is measured, what is typical of what is measured (typical_times.h), or
+/// nothing.
+enum class ComputeModel : uint8_t { kMeasured, kTypical, kNone };
 /// Where transfers wait for each other: at the ports of both nodes, one after the other, or on each
 /// link of their way, of which each has a share.
 enum class ContentionModel : uint8_t { kEnds, kLinks };
@@ -86,6 +88,7 @@ struct PredictedMachine {
   bool explains = false;         ///< the critical path is kept
   double reduce_per_byte = 100;  ///< picoseconds to combine one byte in a reduction
 
+  bool needs_places() const { return explains || compute == ComputeModel::kTypical; }
   uint32_t node_of(uint32_t rank, uint32_t ranks) const {
     const uint32_t used = (ranks + ranks_per_node - 1) / ranks_per_node;
     return placement == NodePlacement::kBlock ? rank / ranks_per_node : rank % used;

@@ -58,8 +58,8 @@ VirtualTime PredictionOutcome::total() const {
 Status PredictionOutcome::write(const std::string& path) const {
   std::ofstream out(path);
   out << machine << '\n';
-  out << nodes << ' ' << transfers << ' ' << events << ' ' << contention << ' ' << ranks.size()
-      << '\n';
+  out << nodes << ' ' << transfers << ' ' << events << ' ' << contention << ' ' << corrected << ' '
+      << ranks.size() << '\n';
   for (const RankTimes& r : ranks)
     out << r.total << ' ' << r.computing << ' ' << r.overhead << ' ' << r.messages << ' '
         << r.collectives << ' ' << r.other << ' ' << r.sent << ' ' << r.sent_bytes << ' ' << r.calls
@@ -75,7 +75,7 @@ Status PredictionOutcome::read(const std::string& path, PredictionOutcome* outco
   size_t count = 0;
   PredictionOutcome read;
   std::getline(in, read.machine);
-  in >> read.nodes >> read.transfers >> read.events >> read.contention >> count;
+  in >> read.nodes >> read.transfers >> read.events >> read.contention >> read.corrected >> count;
   for (size_t i = 0; i < count && in; ++i) {
     RankTimes r;
     in >> r.total >> r.computing >> r.overhead >> r.messages >> r.collectives >> r.other >>

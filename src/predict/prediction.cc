@@ -30,7 +30,7 @@ void write_outcome() {
 
 const PredictionHooks kHooks = {
     [](CallGroup group, uint64_t place) { g_simulator->enter(group, place); },
-    [] { return g_machine->explains; },
+    [] { return g_machine->needs_places(); },
     [] { g_simulator->leave(); },
     [](MPI_Request request, bool is_new) { g_simulator->record_posted(request, is_new); },
     [](int count, const MPI_Request* requests) { g_simulator->begin_wait(count, requests); },

@@ -67,7 +67,7 @@ Simulator::PredictedRank& Simulator::running() { return ranks_[running_index()];
 
 /// Adds what the rank has computed since it left its last call: the time that has passed, without
 /// what other programs have had of the processor meanwhile.
-void Simulator::add_computing(PredictedRank* rank) {
+void Simulator::add_computing(PredictedRank* rank, uint64_t place) {
   if (rank->left_ns < 0 || machine_.compute == ComputeModel::kNone) return;
   const int64_t now = now_ns();
   int64_t passed = now - rank->left_ns;
@@ -77,6 +77,12 @@ void Simulator::add_computing(PredictedRank* rank) {
     passed -= std::clamp<int64_t>(stolen, 0, passed);
     looked_at_ = now;
     used_then_ = used;
+  }
+  if (machine_.compute == ComputeModel::kTypical) {
+    const auto index = static_cast<uint32_t>(rank - ranks_.data());
+    const int64_t typical = typical_.typical_of(index, rank->place, place, passed);
+    corrected_ += from_ns(static_cast<double>(passed - typical) * machine_.compute_factor);
+    passed = typical;
   }
   const VirtualTime time = from_ns(static_cast<double>(passed) * machine_.compute_factor);
   rank->clock += time;
@@ -99,10 +105,10 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   if (!comm::rank_state()) return;
   PredictedRank& rank = running();
   if (rank.depth++ > 0) return;  // a callback of the program calls MPI
-  add_computing(&rank);
+  add_computing(&rank, place);
   if (group != CallGroup::kCompletion) rank.vain = 0;
   rank.group = group;
-  if (path_) rank.place = place;
+  rank.place = place;
   if (group == CallGroup::kFile) set_in_file(&rank, true);
   rank.entered = rank.clock;
   ++rank.times.calls;
@@ -138,7 +144,7 @@ int64_t Simulator::rank_now_ns() {
   if (!comm::rank_state()) return -1;
   PredictedRank& rank = running();
   if (!rank.depth && rank.left_ns >= 0) {
-    add_computing(&rank);
+    add_computing(&rank, 0);
     leave_library(&rank);
     // Time passes for a program that waits by looking at the clock, also where computing takes
     // none.
@@ -482,6 +488,7 @@ void Simulator::fill_outcome(PredictionOutcome* out) const {
   out->transfers = transfers_made_;
   out->events = outcome_events_;
   out->contention = contention_;
+  out->corrected = corrected_;
   out->ranks.clear();
   for (const PredictedRank& rank : ranks_) {
     out->ranks.push_back(rank.times);

@@ -46,6 +46,7 @@
 #include "predict/outcome.h"
 #include "predict/schedule.h"
 #include "predict/transfer_network.h"
+#include "predict/typical_times.h"
 #include "pt2pt/message_decider.h"
 #include "pt2pt/requests.h"
 #include "rma/access_decider.h"
@@ -250,7 +251,7 @@ class Simulator final : public pt2pt::MessageDecider,
     int64_t left_ns = -1;     ///< real time when it left its last call; -1: not yet
     uint64_t events = 0, draws = 0;
     CallGroup group = CallGroup::kOther;
-    uint64_t place = 0;  ///< of its present call, where the critical path is kept
+    uint64_t place = 0;  ///< of its latest call, where places are needed
     uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
     uint32_t arriving = 0;             ///< messages for it whose kArrive is to come
     bool touchable = false;            ///< parked until something happens to it
@@ -276,7 +277,8 @@ class Simulator final : public pt2pt::MessageDecider,
   };
 
   PredictedRank& running();
-  void add_computing(PredictedRank* rank);
+  /// `place`: the call that ends the computing; 0: a look at the clock.
+  void add_computing(PredictedRank* rank, uint64_t place);
   void leave_library(PredictedRank* rank);
   uint32_t running_index() const;
   /// Real accesses to files that the rank waits for hold back events: it has its old clock then.
@@ -383,6 +385,8 @@ class Simulator final : public pt2pt::MessageDecider,
   std::vector<NodePort> node_ports_, rank_ports_;
   /// nullptr: all ways are the same, and transfers wait for ports.
   std::unique_ptr<TransferNetwork> network_;
+  TypicalTimes typical_;
+  VirtualTime corrected_ = 0;              ///< computing that was measured, but did not count
   std::unique_ptr<CriticalPath> path_;     ///< nullptr: not kept
   std::vector<PathHop> hops_of_requests_;  ///< by index, where it is kept
   EventQueue events_;

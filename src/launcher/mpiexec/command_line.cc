@@ -390,13 +390,14 @@ class Parser {
 
   Status compute_model(Option* o, LaunchPlan* plan) {
     FGMPI_TRY(value_of(o));
-    const bool named = o->value == "measured" || o->value == "none";
+    const bool named = o->value == "measured" || o->value == "typical" || o->value == "none";
     char* end = nullptr;
     const double factor = std::strtod(o->value.c_str(), &end);
     if (!named && (o->value.empty() || *end || !(factor > 0 && factor <= 1e6)))
-      return error(MPI_ERR_ARG,
-                   "%s: allowed are measured, none, or a factor above 0 for what is measured",
-                   o->text().c_str());
+      return error(
+          MPI_ERR_ARG,
+          "%s: allowed are measured, typical, none, or a factor above 0 for what is measured",
+          o->text().c_str());
     return set_name(*o, &plan->predict.compute);
   }
 

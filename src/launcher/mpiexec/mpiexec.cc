@@ -66,7 +66,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)
   -ranks N,N,...    with -predict: a run for each number, and a table
-  -predict-compute=C     what computing takes there: measured (times the file's speed), a factor of it, or none
+  -predict-compute=C     what computing takes there: measured (by the file's speed), typical, a factor, or none
   -predict-contention=C  where messages wait for each other: ends (the ports of nodes), or links (of the file's network)
   -predict-explain       prints the critical path through ranks and messages, with the program's lines
   -predict-plot F.svg    draws the time over the numbers of ranks

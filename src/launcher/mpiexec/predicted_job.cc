@@ -73,6 +73,8 @@ Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string
   if (wishes.contention == "links") machine.contention = predict::ContentionModel::kLinks;
   if (wishes.compute == "none")
     machine.compute = predict::ComputeModel::kNone;
+  else if (wishes.compute == "typical")
+    machine.compute = predict::ComputeModel::kTypical;
   else if (!wishes.compute.empty() && wishes.compute != "measured")
     machine.compute_factor *= std::strtod(wishes.compute.c_str(), nullptr);
   if (access((library_folder + "/" + kMeter).c_str(), R_OK) != 0)

@@ -79,6 +79,13 @@ std::string summary_of(const PredictionOutcome& outcome) {
       "waits for ports %s in all\n",
       static_cast<unsigned long long>(messages), static_cast<unsigned long long>(bytes),
       static_cast<unsigned long long>(outcome.transfers), time_words(outcome.contention).c_str());
+  if (outcome.corrected != 0) {
+    double counted = 0;
+    for (const RankTimes& rank : outcome.ranks) counted += static_cast<double>(rank.computing);
+    const auto left_out = static_cast<double>(outcome.corrected);
+    text += format("  computing: %.1f %% of what was measured is left out as disturbed\n",
+                   100 * left_out / std::max(counted + left_out, 1.0));
+  }
   return text + path_words(outcome);
 }
 

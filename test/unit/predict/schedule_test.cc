@@ -7,7 +7,9 @@
 #include <bitset>
 #include <deque>
 #include <map>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fgmpi::predict {
@@ -26,7 +28,10 @@ struct Member {
 /// messages are left.
 class ScheduleRun {
  public:
-  explicit ScheduleRun(const ScheduledCollective& shape) : shape_(shape), members_(shape.members) {
+  /// `own`: empty, or the bytes of each member.
+  explicit ScheduleRun(const ScheduledCollective& shape, std::vector<MemberBytes> own = {})
+      : shape_(shape), own_(std::move(own)), members_(shape.members) {
+    own_.resize(shape.members);
     for (uint32_t i = 0; i < shape.members; ++i) members_[i].knows.set(i);
   }
 
@@ -45,6 +50,12 @@ class ScheduleRun {
     return found == received_.end() ? 0 : found->second;
   }
 
+  /// Bytes that came from one member to another one.
+  uint64_t bytes_between(uint32_t from, uint32_t to) const {
+    const auto found = came_.find({from, to});
+    return found == came_.end() ? 0 : found->second;
+  }
+
  private:
   struct Message {
     uint64_t bytes;
@@ -56,7 +67,7 @@ class ScheduleRun {
     bool moved = false;
     if (!m.in_round) {
       moved = true;
-      m.finished = !fill_round(shape_, {}, i, m.round, &m.now);
+      m.finished = !fill_round(shape_, own_[i], i, m.round, &m.now);
       if (m.finished) return true;
       m.in_round = true;
       for (const RoundPart& p : m.now.sends) {
@@ -73,6 +84,7 @@ class ScheduleRun {
       }
       EXPECT_EQ(queue.front().bytes, it->bytes) << it->peer << " to " << i;
       received_[i] += it->bytes;
+      came_[{it->peer, i}] += it->bytes;
       m.knows |= queue.front().knows;
       queue.pop_front();
       it = m.now.receives.erase(it);
@@ -87,9 +99,11 @@ class ScheduleRun {
   }
 
   const ScheduledCollective shape_;
+  std::vector<MemberBytes> own_;
   std::vector<Member> members_;
   std::map<std::pair<uint32_t, uint32_t>, std::deque<Message>> under_way_;
   std::map<uint32_t, uint64_t> received_;
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> came_;
 };
 
 bool all_need_all(CollectiveKind kind) {
@@ -152,6 +166,42 @@ TEST(Schedule, EveryMessageIsSentAndEveryMemberGetsWhatItNeeds) {
           if (HasFailure()) return;
         }
       }
+}
+
+/// Forms with counts: each member gets exactly what each other one has for it, also where that is
+/// nothing, and more members than send at a time.
+TEST(Schedule, EveryByteOfAMatrixArrives) {
+  std::mt19937 dice(5);
+  for (const CollectiveKind kind : {CollectiveKind::kAlltoallv, CollectiveKind::kAlltoallw,
+                                    CollectiveKind::kGatherv, CollectiveKind::kScatterv})
+    for (const uint32_t n : {2u, 3u, 7u, 33u, 50u}) {
+      const ScheduledCollective shape{kind, choose_algorithm(kind, n, 100), n, n / 2, 0};
+      std::map<std::pair<uint32_t, uint32_t>, uint64_t> matrix;
+      std::vector<MemberBytes> own(n);
+      for (uint32_t d = 1; d < n; ++d)
+        for (uint32_t from = 0; from < n; ++from) {
+          const uint32_t to = (from + n - d) % n;
+          const bool rooted = kind == CollectiveKind::kGatherv || kind == CollectiveKind::kScatterv;
+          const bool none = rooted && (kind == CollectiveKind::kGatherv ? to : from) != n / 2;
+          const uint64_t bytes = none || dice() % 3 == 0 ? 0 : dice() % 5'000;
+          if (!bytes) continue;
+          matrix[{from, to}] = bytes;
+          own[from].sends.push_back({to, bytes});
+        }
+      for (uint32_t d = 1; d < n; ++d)
+        for (uint32_t to = 0; to < n; ++to)
+          if (const auto cell = matrix.find({(to + d) % n, to}); cell != matrix.end())
+            own[to].receives.push_back({(to + d) % n, cell->second});
+      ScheduleRun run(shape, own);
+      run.run();
+      for (uint32_t from = 0; from < n; ++from)
+        for (uint32_t to = 0; to < n; ++to) {
+          const auto cell = matrix.find({from, to});
+          ASSERT_EQ(run.bytes_between(from, to), cell == matrix.end() ? 0 : cell->second)
+              << "kind " << static_cast<int>(kind) << ", " << n << " members, " << from << " to "
+              << to;
+        }
+    }
 }
 
 TEST(Schedule, NumbersOfMessagesAreThoseOfTheAlgorithms) {
