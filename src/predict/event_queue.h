@@ -98,12 +98,14 @@ class EventQueue {
     const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
     EventGroup& group = groups_[static_cast<size_t>(level) * kDigits + digit];
-    if (!group.chunks || group.chunks->count == EventChunk::kMost)
-      group.chunks = new_chunk(group.chunks);
-    group.chunks->events[group.chunks->count++] = e;
+    EventChunk* chunk = group.chunks;
+    if (!chunk || chunk->count == EventChunk::kMost) {
+      digits_[static_cast<size_t>(level)][digit / 64] |= uint64_t{1} << digit % 64;
+      levels_ |= static_cast<uint8_t>(1u << level);
+      chunk = group.chunks = new_chunk(chunk);
+    }
+    chunk->events[chunk->count++] = e;
     group.first = std::min(group.first, e.at);
-    digits_[static_cast<size_t>(level)][digit / 64] |= uint64_t{1} << digit % 64;
-    levels_ |= static_cast<uint8_t>(1u << level);
   }
   EventChunk* new_chunk(EventChunk* next) {
     EventChunk* chunk = free_;
