@@ -55,8 +55,8 @@ inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {
 }
 
 enum class NodePlacement : uint8_t { kBlock, kCyclic };
-/// What computing takes: what is measured, what is typical of what is measured (typical_times.h), or
-/// nothing.
+/// What computing takes: what is measured, what is typical of what is measured (typical_times.h),
+/// or nothing.
 enum class ComputeModel : uint8_t { kMeasured, kTypical, kNone };
 /// Where transfers wait for each other: at the ports of both nodes, one after the other, or on each
 /// link of their way, of which each has a share.

@@ -7,9 +7,9 @@
 //   measured   10 11 10 25 10 12 10     each counts 10: the second least of seven
 //   other rank 30 31 30 33 45 30 31     each counts 30: what differs by rank is kept
 //
-// Until a rank has kFew segments, those of all ranks between the two calls are taken. Where even the
-// quartiles of a rank differ by a factor of kSameWork, its segments do different work (the levels of
-// a multigrid, say), and what was measured counts.
+// Until a rank has kFew segments, those of all ranks between the two calls are taken. Where even
+// the quartiles of a rank differ by a factor of kSameWork, its segments do different work (the
+// levels of a multigrid, say), and what was measured counts.
 //
 // Thread rule: one thread; nothing here switches.
 #pragma once

@@ -17,8 +17,8 @@ void compare(uint32_t seed, uint64_t range) {
   EventQueue queue;
   std::set<std::pair<VirtualTime, uint64_t>> model;
   VirtualTime now = 0;
-  for (uint64_t i = 0; i < 50'000; ++i) {
-    const bool add = model.empty() || dice() % 5 < (i < 25'000 ? 3u : 2u);
+  for (uint64_t i = 0; i < 20'000; ++i) {
+    const bool add = model.empty() || dice() % 5 < (i < 10'000 ? 3u : 2u);
     if (add) {
       const auto at = now + static_cast<VirtualTime>(dice() % range);
       const uint64_t order = dice() % 1024 << 32 | i;

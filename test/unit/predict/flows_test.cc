@@ -146,7 +146,7 @@ TEST(FlowShares, EndsAtTheSameTimeComeInTheOrderOfBeginnings) {
 }
 
 TEST(FlowShares, RandomFlowsAsTheNaiveModel) {
-  for (uint32_t seed = 1; seed <= 6; ++seed)
+  for (uint32_t seed = 1; seed <= 4; ++seed)
     for (const uint32_t links : {5u, 20u, 100u}) {
       compare(seed, links);
       if (HasFatalFailure()) return;
