@@ -45,6 +45,12 @@ int end_loan_with(int code);
   return sched::EngineEntry::give_back() ? code : end_loan_with(code);
 }
 
+/// As give_back_with(), in a call that has not switched since it has entered by a loan.
+[[gnu::always_inline]] inline int give_back_loan_with(int code) {
+  if (!sched::EngineEntry::leaves_at_once()) return leave_with(code);
+  return sched::EngineEntry::give_back() ? code : end_loan_with(code);
+}
+
 }  // namespace fgmpi::mpi
 
 /// Stands first in a binding, or on its slow path. `again` is the same call, which is recorded as

@@ -150,7 +150,7 @@ int end_turn_entered();
 [[gnu::always_inline]] inline int end_direct_and_leave(pt2pt::RecvOp* op) {
   if (__builtin_expect(!pt2pt::wake_receiver(op), 0)) return end_direct_entered(op);
   if (sched::is_last_of_turn()) return end_turn_entered();
-  return give_back_with(MPI_SUCCESS);
+  return give_back_loan_with(MPI_SUCCESS);
 }
 
 /// As call_send_listed(), for a communicator that is not listed. While one thread of the process
@@ -255,30 +255,26 @@ int recv_entered(const char* call, void* buf, int64_t count, MPI_Datatype dataty
 int recv_after_loan(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                     int tag, MPI_Comm comm, MPI_Status* status);
 
-/// As call_send_unlisted().
-template <NameArgument kCall, class Count>
-[[gnu::noinline]] int call_recv_unlisted(void* buf, Count count, MPI_Datatype datatype, int source,
-                                         int tag, MPI_Comm comm, MPI_Status* status) {
-  if (__builtin_expect(!sched::EngineEntry::may_borrow(), 0))
-    return recv_unlisted(kCall.text, buf, count, datatype, source, tag, comm, status);
-  if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
-    return recv_after_loan(kCall.text, buf, count, datatype, source, tag, comm, status);
-  Comm* c = comm::listed_inside(comm);
-  if (__builtin_expect(!c, 0))
-    return recv_entered(kCall.text, buf, count, datatype, source, tag, comm, status);
-  sched::record_call(kCall.text);
-  return give_back_with(recv_from(kCall.text, buf, count, datatype, source, tag, c, status));
-}
-
+/// Unlike sends, a caller that enters the library by a loan goes on here: a receive saves all
+/// registers at its begin, and a function beside it would save them once more.
 template <NameArgument kCall, class Count>
 [[gnu::always_inline]] inline int recv(void* buf, Count count, MPI_Datatype datatype, int source,
                                        int tag, MPI_Comm comm, MPI_Status* status) {
   sched::maybe_force_switch();
   Comm* c = listed(comm);
-  if (__builtin_expect(!c, 0))
-    return call_recv_unlisted<kCall>(buf, count, datatype, source, tag, comm, status);
+  const bool borrows = !c;
+  if (__builtin_expect(borrows, 0)) {
+    if (__builtin_expect(!sched::EngineEntry::may_borrow(), 0))
+      return recv_unlisted(kCall.text, buf, count, datatype, source, tag, comm, status);
+    if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
+      return recv_after_loan(kCall.text, buf, count, datatype, source, tag, comm, status);
+    c = comm::listed_inside(comm);
+    if (__builtin_expect(!c, 0))
+      return recv_entered(kCall.text, buf, count, datatype, source, tag, comm, status);
+  }
   sched::record_call(kCall.text);
-  return recv_from(kCall.text, buf, count, datatype, source, tag, c, status);
+  const int code = recv_from(kCall.text, buf, count, datatype, source, tag, c, status);
+  return __builtin_expect(borrows, 0) ? give_back_with(code) : code;
 }
 
 /// A nonblocking receive by a communicator that has been found.

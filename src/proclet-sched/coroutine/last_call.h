@@ -12,8 +12,10 @@ namespace detail {
 }  // namespace detail
 
 /// Records a call of the running proclet. REQUIRES: the words are in the library's constant memory.
+/// The store is volatile for the handler of a crash, which reads the word at any time. The compiler
+/// loads all that it has loaded before once more behind an atomic store, even a relaxed one.
 inline void record_call(const char* call) {
-  __atomic_store_n(&detail::g_last_call, call, __ATOMIC_RELAXED);
+  *const_cast<const char* volatile*>(&detail::g_last_call) = call;
 }
 
 }  // namespace fgmpi::sched

@@ -105,6 +105,11 @@ class EngineEntry {
     using namespace detail;
     return __builtin_expect(t_inside == kInsideByLoan && !g_leaving_has_work, 1);
   }
+  /// As may_give_back(), where the thread is inside by a loan.
+  [[gnu::always_inline]] static bool leaves_at_once() {
+    FGMPI_ASSERT(detail::t_inside == detail::kInsideByLoan);
+    return __builtin_expect(!detail::g_leaving_has_work, 1);
+  }
   [[gnu::always_inline]] static bool give_back() {
     using namespace detail;
     t_inside = kOutside;
