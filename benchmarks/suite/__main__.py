@@ -45,6 +45,8 @@ def parsed(words):
     parse.add_argument("--repeats", type=int, help="turns (5; quick: 1)")
     parse.add_argument("--out", default="suite-results", help="the folder for the results (suite-results)")
     parse.add_argument("--build", default=os.path.join(ROOT, "build/default"), help="a build folder or an installed prefix")
+    parse.add_argument("--realtime", action="store_true", help="messages go before all other work of the machine, which stands "
+                                                                "still meanwhile (root)")
     parse.add_argument("--options", default="", help="options for this library's mpiexec, say '-bind-to core'")
     parse.add_argument("--mpich-cc", default="mpicc.mpich")
     parse.add_argument("--mpich-run", default="mpiexec.hydra")
@@ -53,6 +55,8 @@ def parsed(words):
     parse.add_argument("--openmpi-run", default="mpiexec.openmpi --oversubscribe --allow-run-as-root")
     options = parse.parse_args(words)
     options.build = os.path.abspath(options.build)
+    if options.realtime:
+        os.environ["PAIR_REALTIME"] = "1"
     if options.repeats is None:
         options.repeats = 1 if options.quick else 5
     if options.repeats < 1:

@@ -258,8 +258,8 @@ def messages():
     both = pair("collocated", "processes")
     return [
         Measurement("messages", "Messages between two ranks", micro("pt2pt_pair.c"), both, ["table"], read_sizes, plot="sizes",
-                    quick_columns=[], environment={"PAIR_REALTIME": "1"}, seconds=60,
-                    note="As root both ranks go before all other work of the machine."),
+                    quick_columns=[], seconds=60,
+                    note="With --realtime, as root, both ranks go before all other work of the machine."),
         Measurement("one_sided", "One-sided operations between two ranks", micro("rma_pair.c"), both, [], read_one_sided,
                     quick_columns=[]),
         Measurement("threads", "Pairs of threads at MPI_THREAD_MULTIPLE", micro("thread_pairs.c"), pair("processes"), [],
