@@ -52,8 +52,7 @@ class Library:
             command = [*self.compiler, "-O2", *flags, source, "-o", program, "-lm", *self.libraries]
             done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             if done.returncode:
-                lines = done.stdout.strip().split("\n")
-                raise Missing(f"{shlex.join(self.compiler)} cannot build {name}: {lines[-1] if lines else ''}")
+                raise Missing(f"{shlex.join(self.compiler)} cannot build {name}: {first_error(done.stdout)}")
         return program
 
     def command(self, program, arguments, processes, ranks):
@@ -61,7 +60,8 @@ class Library:
         return [*self.launcher, "-n", str(processes), *each, program, *arguments]
 
     def run(self, program, arguments, processes, ranks, environment, seconds):
-        """Runs a job for at most so many seconds."""
+        """Runs a job for at most so many seconds, or as many times more as the machine has runnable threads a core."""
+        seconds = round(seconds * max(1, os.getloadavg()[0] / (os.cpu_count() or 1)))
         return Job(self.command(program, arguments, processes, ranks), environment, seconds)
 
     def describe(self):
@@ -93,6 +93,12 @@ class Job:
             raise
         self.ended = not self.problem.startswith("did not end")
         self.seconds = time.monotonic() - begin
+
+
+def first_error(text):
+    """Returns the first line of a compiler or linker that says what is wrong."""
+    lines = text.strip().splitlines() or [""]
+    return next((line for line in lines if "error" in line or "cannot" in line), lines[-1])[:200]
 
 
 def last_words(text):
