@@ -23,9 +23,9 @@ void let_others_run_after_test(Request* const* requests, size_t count, const cha
 bool in_vain_again(const MPI_Request* handles, int count, const char* call);
 /// Called after a test in vain, for in_vain_again(). Without memory, nothing is remembered.
 void remember_tested(const MPI_Request* handles, int count);
-/// After a look in vain at something that is neither a request nor a message. `*news` is set to what
-/// has to be counted down when it may have come, nullptr where the rank needs no such thing. `site`
-/// names what the rank looks at. May switch.
+/// After a look in vain at something that is neither a request nor a message. `*news` is set to
+/// what has to be counted down when it may have come, nullptr where the rank needs no such thing.
+/// `site` names what the rank looks at. May switch.
 void let_others_run_after_look(Waiter** news, sched::WaitSite* site);
 /// After a search in vain for an unexpected message. May switch.
 void let_others_run_after_probe(Endpoint* at, const Envelope& pattern, const char* call);
