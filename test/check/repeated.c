@@ -34,6 +34,7 @@ enum Mistake {
   kNew,       /* the handle of the datatype is that of a type which was not committed */
   kOverlap,   /* the handle of the datatype is that of a larger type, so that buffers overlap */
   kSelf,      /* the handle of the datatype is that of a type whose entries overlap */
+  kStackEnd,  /* the handle of the datatype is that of a type that is larger than the stack */
   kError,     /* MPI returns an error; in each turn */
 };
 
@@ -173,6 +174,17 @@ static void renew_type(int elements, int commit) {
   if (commit) MPI_Type_commit(&own_type);
 }
 
+/* Nothing is received, so the memory is not touched. */
+static void receive_on_stack(void) {
+  int on_stack[4];
+  MPI_Request q;
+  if (is(kStackEnd)) renew_type(1 << 21, 1);
+  MPI_Irecv(on_stack, 1, own_type, next, 18, w, &q);
+  MPI_Cancel(&q);
+  MPI_Wait(&q, MPI_STATUS_IGNORE);
+  if (is(kStackEnd)) renew_type(2, 1);
+}
+
 /* Makes own_type, of two integers of which the second begins within the first. */
 static void overlap_type(void) {
   MPI_Type_free(&own_type);
@@ -234,7 +246,7 @@ typedef void (*Family)(void);
 #define MESSAGES(f)                                                                              \
   f(send_and_receive) f(receive) f(sendrecv) f(sendrecv_of_own_type) f(too_long)                 \
       f(too_long_sendrecv) f(any_source) f(refused) f(exchange) f(exchange_into) f(head_to_head) \
-          f(left) f(twice) f(freed) f(send_of_own_type)
+          f(left) f(twice) f(freed) f(send_of_own_type) f(receive_on_stack)
 #define ONE_MORE(name) +1
 enum { kMessageFamilies = 0 MESSAGES(ONE_MORE) };
 #define NAMED(name) {#name, name},
@@ -289,6 +301,7 @@ static const struct {
     {"check_types_committed", kNew, "send_of_own_type"},
     {"check_own_buffers", kOverlap, "sendrecv_of_own_type"},
     {"check_received_types", kSelf, "sendrecv_of_own_type"},
+    {"check_stack_end", kStackEnd, "receive_on_stack"},
 };
 
 static int family_of(const char* name, size_t length) {
