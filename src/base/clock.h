@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <ctime>
 
+#include "base/repeatable.h"
+
 namespace fgmpi {
 
 inline constexpr int64_t kSecond = 1'000'000'000;  ///< ns
@@ -26,8 +28,10 @@ constexpr timespec to_timespec(int64_t ns) {
   return {static_cast<time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
 }
 
-/// The time of the monotonic clock, which nobody sets and all processes of a host share.
+/// The time of the monotonic clock, which nobody sets and all processes of a host share. In a run
+/// that repeats, the time of the counting clock.
 inline int64_t now_ns() {
+  if (is_repeatable()) return g_repeatable_time->now();
   timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return int64_t{t.tv_sec} * kSecond + t.tv_nsec;

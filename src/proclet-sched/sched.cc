@@ -73,6 +73,7 @@ void sleep_for(int64_t ns) {
   }
   if (ns <= 0) return yield();
   if (self->kind == ProcletKind::kForeign) return sleep_thread(ns);
+  if (is_repeatable()) g_repeatable_time->catch_up();
   int64_t now = now_ns();
   const int64_t deadline = add_time(now, ns);
   add_timer(deadline, self);

@@ -23,6 +23,7 @@
 
 #include <algorithm>
 
+#include "base/repeatable.h"
 #include "privatize/libc/descriptor_kinds.h"
 #include "privatize/libc/outside_calls.h"
 
@@ -79,7 +80,8 @@ bool is_locked_here(const FILE* s) {
 template <class R, class F>
 R call_for_stream(const char* call, FILE* s, bool unlocked, R failed, F f) {
   if (!wait_for_stream(call, s)) return failed;
-  if (s->_flags & (kUnbuffered | kLineBuffered) || is_locked_here(s)) return f();
+  // In a run that repeats no other thread may read, so other ranks wait for the rest of the data.
+  if (s->_flags & (kUnbuffered | kLineBuffered) || is_locked_here(s) || is_repeatable()) return f();
   const locale_t locale = uselocale(nullptr);
   R result = failed;
   int error = errno;

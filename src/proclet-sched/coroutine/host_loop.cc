@@ -54,6 +54,7 @@ void sleep_in_kernel(int64_t timeout_ns) {
     fprintf(stderr, "fgmpi: every proclet of this process is parked and nothing can wake one\n");
     abort();
   }
+  if (is_repeatable()) return g_repeatable_time->sleep(timeout_ns);
   std::atomic<uint32_t> woken{0};
   SleepUntilPosted posts(&woken, nullptr);
   if (posts.may_sleep()) futex_wait(&woken, 0, timeout_ns, FutexScope::kProcess);

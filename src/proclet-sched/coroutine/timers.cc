@@ -21,6 +21,7 @@ void remove_timer(const Proclet* proclet) {
 
 void wake_sleepers() {
   if (g_scheduler.timers.empty()) return;
+  if (is_repeatable()) g_repeatable_time->catch_up();
   int64_t now = now_ns();
   while (!g_scheduler.timers.empty() && g_scheduler.timers.front().deadline <= now) {
     Proclet* p = g_scheduler.timers.front().proclet;

@@ -204,7 +204,32 @@ void count_interruption(InterruptionCounts* counts, bool restarting) {
   if (g_has_waits.load()) ring();
 }
 
+namespace {
+
+/// The wait in a run that repeats: no other thread may end it, since nobody would know when. The
+/// proclet polls in turns. What poll() answers is recorded.
+WaitEnd poll_in_turns(const DescriptorWait& wait) {
+  constexpr int64_t kFirstPause = 50'000, kLongestPause = 5'000'000;
+  int64_t pause = kFirstPause;
+  for (;;) {
+    if (is_interrupted(wait)) return WaitEnd::kInterrupted;
+    for (size_t i = 0; i < wait.count; ++i) {
+      pollfd one = wait.fds[i];
+      const timespec none{};
+      if (raw_call(SYS_ppoll, reinterpret_cast<long>(&one), 1, reinterpret_cast<long>(&none)) > 0)
+        return WaitEnd::kReady;
+    }
+    const int64_t left = wait.deadline - now_ns();
+    if (left <= 0) return WaitEnd::kTimeOver;
+    sleep_for(std::min(pause, left));
+    pause = std::min(2 * pause, kLongestPause);
+  }
+}
+
+}  // namespace
+
 WaitEnd wait_for_descriptors(const DescriptorWait& wait) {
+  if (is_repeatable()) return poll_in_turns(wait);
   DescriptorWaiter w;
   w.wait = &wait;
   w.proclet = current();
