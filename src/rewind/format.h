@@ -1,0 +1,65 @@
+// The file of a recorded run.
+//
+//   0        RecordingHeader, one page
+//   4 KiB    the open chunk of each stream (kChunkBytes each): what has not been sealed yet
+//   ...      the description of the run (launcher/mpiexec/recorded_job.h), `description_bytes`
+//   ...      sealed chunks, in the order in which they filled: SealedChunk and its bytes
+//
+// The process writes the header and the open chunks through a shared mapping, so the file is
+// complete up to the last byte however the process ends. A full chunk is compressed (lz.h) and
+// appended. A chunk that is sealed although its serial number is still that of the open one was cut
+// between the two steps: the sealed one counts.
+//
+//   kInputs   what came from outside, record by record (inputs.cc)
+//   kEvents   two bytes for each MPI call: a hash of the rank, the call and its arguments
+//
+// Everything is of one machine's kind: little-endian numbers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::rewind {
+
+inline constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'r', 'e', 'c'};
+inline constexpr uint32_t kFormatVersion = 1;
+
+enum RecordingStream : uint32_t { kInputs, kEvents, kStreams };
+
+inline constexpr size_t kChunkBytes = 64 << 10, kHeaderBytes = 4 << 10;
+inline constexpr size_t kMappedBytes = kHeaderBytes + kStreams * kChunkBytes;
+
+struct OpenChunk {
+  uint64_t serial;  ///< chunks of this stream that were sealed before it
+  uint64_t used;    ///< bytes of whole records
+};
+
+struct RecordingHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t ended;  ///< 1: the process has ended itself, with this status
+  int32_t status;
+  uint32_t ranks;
+  uint64_t description_bytes;
+  uint64_t file_bytes;  ///< up to the end of the last sealed chunk
+  uint64_t events;
+  OpenChunk open[kStreams];
+};
+static_assert(sizeof(RecordingHeader) <= kHeaderBytes);
+
+struct SealedChunk {
+  uint32_t stream;
+  uint32_t stored;  ///< bytes that follow; kChunkBytes: not compressed
+  uint32_t bytes;   ///< once unpacked
+  uint32_t checksum;
+  uint64_t serial;
+};
+
+// Descriptors of the process. They have the same numbers when it is repeated, so that all others
+// have, too.
+inline constexpr int kRecordingFd = 1000;  ///< the file
+inline constexpr int kStdoutFd = 1001;     ///< standard output as it was at the start
+inline constexpr int kStderrFd = 1002;
+inline constexpr int kControlFd = 1003;  ///< what mpiexec wants of a repeated run (control.h)
+
+}  // namespace fgmpi::rewind
