@@ -1,0 +1,20 @@
+// 64-bit Arm: the kernel cannot trap the system calls of a thread yet, so nothing is recorded.
+
+#include "base/raw_call.h"
+#include "rewind/special_calls.h"
+#include "rewind/trap.h"
+
+extern "C" long fgmpi_rewind_direct_call(long number, long a, long b, long c, long d, long e,
+                                         long f) {
+  return fgmpi::raw_call(number, a, b, c, d, e, f);
+}
+
+namespace fgmpi::rewind {
+
+const char* start_trap() { return "runs can be recorded on x86-64 only"; }
+void continue_trap() {}
+void stop_trap() {}
+const void* without_trap_signal(const void* action) { return action; }
+void return_from_handler(ucontext_t*) {}
+
+}  // namespace fgmpi::rewind
