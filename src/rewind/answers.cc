@@ -1,0 +1,145 @@
+// The answers to trapped system calls that follow the table (rules.h), and those of descriptors.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+#include "rewind/descriptors.h"
+#include "rewind/ends.h"
+#include "rewind/format.h"
+#include "rewind/inputs.h"
+#include "rewind/recording.h"
+#include "rewind/rules.h"
+#include "rewind/special_calls.h"
+
+namespace fgmpi::rewind {
+namespace {
+
+/// Passes what the kernel has written to one of the call's buffers.
+void pass_written(const TrappedCall& call, const WrittenMemory& w, long result) {
+  auto* at = reinterpret_cast<void*>(call.arguments[w.argument]);
+  if (w.size == WrittenMemory::kNothing || !at) return;
+  size_t size = w.number;
+  if (w.size == WrittenMemory::kResult) size = static_cast<size_t>(result);
+  if (w.size == WrittenMemory::kRecords) size = static_cast<size_t>(result) * w.number;
+  if (w.size == WrittenMemory::kPointed) {
+    auto* length = reinterpret_cast<uint32_t*>(call.arguments[w.number]);
+    if (!length) return;
+    const uint32_t room = *length;  // once answered: what the kernel says, which may be more
+    int64_t stored = room, whole = room;
+    pass(&stored);
+    pass(&whole);
+    size = static_cast<size_t>(std::min(stored, whole));
+    *length = static_cast<uint32_t>(whole);
+  }
+  pass_bytes(at, size);
+}
+
+long made(const TrappedCall& call) { return make_call(call); }
+
+long given(const TrappedCall& call, const CallRule& rule) {
+  int64_t result = is_recorded() ? make_call(call) : 0;
+  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
+  pass(&result);
+  if (result >= 0)
+    for (const WrittenMemory& w : rule.written) pass_written(call, w, result);
+  end_input();
+  return result;
+}
+
+long of_file(const TrappedCall& call, const CallRule& rule) {
+  auto kind = static_cast<int64_t>(kind_of(call.arguments[0]));
+  int64_t result = is_recorded() ? make_call(call) : 0;
+  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
+  pass(&kind);
+  pass(&result);
+  const auto k = static_cast<FileKind>(kind);
+  if (k == FileKind::kInput || k == FileKind::kMemory) {
+    if (is_repeated()) compare_result(call, make_call(call), result);
+    if (k == FileKind::kInput && rule.written[0].size == WrittenMemory::kResult && result > 0)
+      compare_input(call.arguments[0], hash_bytes(reinterpret_cast<const void*>(call.arguments[1]),
+                                                  static_cast<size_t>(result)));
+  } else if (result >= 0) {
+    for (const WrittenMemory& w : rule.written) pass_written(call, w, result);
+  }
+  end_input();
+  return result;
+}
+
+long placed(const TrappedCall& call) {
+  const long result = make_call(call);
+  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
+  pass_compared(mix(static_cast<uint64_t>(result)) & 0xffff, "a hash of an address");
+  end_input();
+  return result;
+}
+
+}  // namespace
+
+long make_call(const TrappedCall& call) {
+  const long* a = call.arguments;
+  return fgmpi_rewind_direct_call(call.number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+void compare_result(const TrappedCall& call, long result, long recorded) {
+  if (result != recorded)
+    report_difference("system call %ld answers %ld, %ld in the recorded run", call.number, result,
+                      recorded);
+}
+
+void compare_input(long fd, uint64_t hash) {
+  auto sum = static_cast<uint32_t>(hash);
+  const uint32_t own = sum;
+  pass_bytes(&sum, sizeof sum);
+  if (sum == own) return;
+  char link[32] = "/proc/self/fd/", path[256];
+  size_t at = std::strlen(link);
+  for (long unit = 1000; unit > 0; unit /= 10)
+    if (fd >= unit || unit == 1) link[at++] = static_cast<char>('0' + fd / unit % 10);
+  link[at] = 0;
+  const long length = direct_call(SYS_readlink, link, path, sizeof path - 1);
+  path[std::max(length, 0L)] = 0;
+  report_difference("%s has other contents than in the recorded run", path);
+}
+
+void stand_in(long fd) {
+  const long file = direct_call(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC);
+  if (file < 0) report_difference("/dev/null cannot be opened: error %ld", -file);
+  if (file == fd) return;
+  direct_call(SYS_dup3, file, fd, O_CLOEXEC);
+  direct_call(SYS_close, file);
+}
+
+long answer_call(const TrappedCall& call) {
+  const CallRule& rule = rule_of(call.number);
+  switch (rule.answer) {
+    case CallAnswer::kMade:
+      return made(call);
+    case CallAnswer::kPlaced:
+      return placed(call);
+    case CallAnswer::kGiven:
+      return given(call, rule);
+    case CallAnswer::kOfFile:
+      return of_file(call, rule);
+    case CallAnswer::kDescriptor: {
+      const long fd = given(call, rule);
+      set_kind(fd, FileKind::kUnknown);
+      if (is_repeated() && fd >= 0) stand_in(fd);
+      return fd;
+    }
+    case CallAnswer::kMissing:
+      return -ENOSYS;
+    case CallAnswer::kSpecial:
+      return answer_special(call);
+    case CallAnswer::kRefused:
+      break;
+  }
+  refuse_call(call);
+}
+
+}  // namespace fgmpi::rewind

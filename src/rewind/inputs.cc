@@ -1,0 +1,70 @@
+// Records of inputs: the same code writes them and reads them.
+
+#include "rewind/inputs.h"
+
+#include "rewind/ends.h"
+#include "rewind/events.h"
+#include "rewind/numbers.h"
+#include "rewind/recording.h"
+
+namespace fgmpi::rewind {
+namespace {
+
+uint64_t g_last_event = 0;  ///< of the record before
+
+uint64_t next_number() {
+  uint64_t value = 0;
+  if (!get_number(kInputs, &value)) end_with_recording();
+  return value;
+}
+
+}  // namespace
+
+void begin_input(uint64_t tag) {
+  const uint64_t since = g_events - g_last_event;
+  g_last_event = g_events;
+  if (is_recorded()) {
+    put_number(kInputs, since);
+    put_number(kInputs, tag);
+    return;
+  }
+  const uint64_t recorded_since = next_number(), recorded_tag = next_number();
+  if (recorded_tag != tag)
+    report_difference("it makes system call %lld where the recorded one made %lld",
+                      static_cast<long long>(tag) - kFirstCallTag,
+                      static_cast<long long>(recorded_tag) - kFirstCallTag);
+  if (recorded_since != since)
+    report_difference("it makes system call %lld %lld MPI calls %s than the recorded one",
+                      static_cast<long long>(tag) - kFirstCallTag,
+                      static_cast<long long>(since > recorded_since ? since - recorded_since
+                                                                    : recorded_since - since),
+                      since > recorded_since ? "later" : "earlier");
+}
+
+void pass(int64_t* value) {
+  if (is_recorded())
+    put_number(kInputs, zigzag(*value));
+  else
+    *value = unzigzag(next_number());
+}
+
+void pass_bytes(void* bytes, size_t size) {
+  if (is_recorded())
+    put(kInputs, bytes, size);
+  else if (!get(kInputs, bytes, size))
+    end_with_recording();
+}
+
+void end_input() {
+  if (is_recorded()) commit(kInputs);
+}
+
+void pass_compared(uint64_t value, const char* what) {
+  auto recorded = static_cast<int64_t>(value);
+  pass(&recorded);
+  if (recorded != static_cast<int64_t>(value))
+    report_difference("%s is %lld, %lld in the recorded run", what, static_cast<long long>(value),
+                      static_cast<long long>(recorded));
+}
+
+}  // namespace fgmpi::rewind

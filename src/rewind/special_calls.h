@@ -1,0 +1,36 @@
+// Answers to system calls that need more than a row of the table, and what they share.
+//
+// Thread rule: the scheduler's thread, in the handler of SIGSYS.
+#pragma once
+
+#include <cstdint>
+
+#include "rewind/trap.h"
+
+namespace fgmpi::rewind {
+
+/// Makes the call as it is.
+long make_call(const TrappedCall& call);
+/// Ends a repeated run in which the call has another result.
+void compare_result(const TrappedCall& call, long result, long recorded);
+/// Passes the hash of what has been read from a file that the run only reads.
+void compare_input(long fd, uint64_t hash);
+/// Opens /dev/null as the descriptor, in place of what the recorded run had there.
+void stand_in(long fd);
+
+/// A call of CallAnswer::kSpecial.
+long answer_special(const TrappedCall& call);
+/// The parts of it that are in other files: signals, descriptors.
+long answer_signal_call(const TrappedCall& call);
+long answer_descriptor_call(const TrappedCall& call);
+/// Ends the run, in words that name what the call would have done.
+[[noreturn]] void refuse_call(const TrappedCall& call);
+
+/// Removes SIGSYS from the signals that a handler blocks; `action` is the kernel's struct.
+/// Returns a copy in static memory.
+const void* without_trap_signal(const void* action);
+
+/// The process's number in the recorded run.
+extern long g_recorded_pid;
+
+}  // namespace fgmpi::rewind
