@@ -1,0 +1,33 @@
+// The kinds of what is behind descriptors, which decide whether data is recorded.
+//
+// Thread rule: the scheduler's thread, in answers to trapped calls.
+#pragma once
+
+#include <cstdint>
+
+namespace fgmpi::rewind {
+
+enum class FileKind : uint8_t {
+  kUnknown,
+  kGivenFile,  ///< its data is recorded; when the run is repeated, /dev/null stands in for it
+  kInput,      ///< a regular file that the run only reads: read again, and compared
+  kMemory,     ///< memory without a name (memfd_create, /dev/shm): made and used again
+  kFolder,     ///< opened again, for names that begin there; its entries are recorded
+  kShownOut,   ///< standard output: written again
+  kShownErr,   ///< standard error: written again
+};
+
+/// Called once, before calls are trapped: which files the standard descriptors are.
+void look_at_standard_files();
+
+/// The kind of a descriptor of the recorded run.
+FileKind kind_of(long fd);
+/// Sets the kind of a descriptor, kUnknown when it has been closed.
+void set_kind(long fd, FileKind kind);
+
+/// A file has been opened: `flags` as of open(). Called while the run is recorded.
+FileKind kind_of_opened(long fd, const char* path, long flags);
+/// A file of memfd_create: memory from now on, also behind other descriptors.
+void add_memory_device(long fd);
+
+}  // namespace fgmpi::rewind
