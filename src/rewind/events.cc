@@ -1,0 +1,121 @@
+// The hash of an event, and the list of events.
+
+#include "rewind/events.h"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "base/hash.h"
+#include "privatize/libc/source_lines.h"
+#include "proclet-sched/sched.h"
+#include "rewind/control.h"
+#include "rewind/ends.h"
+#include "rewind/format.h"
+#include "rewind/recording.h"
+#include "rewind/trap.h"
+
+namespace fgmpi::rewind {
+
+uint64_t g_events = 0;
+
+namespace {
+
+/// The last event of each rank, for words: only while the run is repeated.
+struct RankEvent {
+  uint64_t number;
+  const char* call;
+  const void* place;
+};
+constexpr int32_t kMostRanks = 1 << 16;
+RankEvent g_last[kMostRanks];
+
+int32_t running_rank() {
+  const sched::Proclet* self = sched::current();
+  return self ? static_cast<int32_t>(self->index) : -1;
+}
+uint64_t (*g_place_of)(const void* place) = nullptr;
+
+constexpr size_t kMostUnsent = 256;
+bool g_lists = false;
+ListedEvent g_unsent[kMostUnsent];
+size_t g_unsent_count = 0;
+
+uint16_t hash_of(const CallBegun& call, int32_t rank) {
+  uint64_t sum = mix(static_cast<uint64_t>(call.number) << 32 | static_cast<uint32_t>(rank),
+                     static_cast<uint64_t>(call.count) << 32 ^ static_cast<uint32_t>(call.partner));
+  sum = mix(sum ^ reinterpret_cast<uintptr_t>(call.place));
+  return static_cast<uint16_t>(sum);
+}
+
+void send_listed() {
+  const auto* at = reinterpret_cast<const char*>(g_unsent);
+  size_t left = g_unsent_count * sizeof(ListedEvent);
+  g_unsent_count = 0;
+  while (left > 0) {
+    const long n = direct_call(SYS_sendto, kControlFd, at, left, MSG_NOSIGNAL, 0, 0);
+    if (n <= 0) return;
+    at += n;
+    left -= static_cast<size_t>(n);
+  }
+}
+
+void list(const CallBegun& call, int32_t rank) {
+  ListedEvent& event = g_unsent[g_unsent_count++];
+  event = {g_events, 0, call.count, rank, call.partner, {}};
+  event.place = g_place_of ? g_place_of(call.place) : reinterpret_cast<uintptr_t>(call.place);
+  std::strncpy(event.call, call.name, sizeof event.call - 1);
+  if (g_unsent_count == kMostUnsent) send_listed();
+}
+
+}  // namespace
+
+void count_call(const CallBegun& call) {
+  const int32_t rank = running_rank();
+  if (__builtin_expect(g_event_chunk.next == g_event_chunk.end, 0) && !turn_event_chunk()) {
+    if (!header().ended) end_with_recording();
+    report_difference("it calls %s where the recorded one has ended", call.name);
+  }
+  ++g_events;
+  const uint16_t hash = hash_of(call, rank);
+  if (is_recorded()) {
+    *g_event_chunk.next++ = hash;
+    header().open[kEvents].used += sizeof hash;
+    header().events = g_events;
+    return;
+  }
+  if (rank >= 0 && rank < kMostRanks) g_last[rank] = {g_events, call.name, call.place};
+  if (*g_event_chunk.next++ != hash) report_difference("this call is not the recorded one");
+  if (g_lists) list(call, rank);
+}
+
+void describe_last_event(char* words, size_t size) {
+  const int32_t rank = running_rank();
+  const RankEvent last = rank >= 0 && rank < kMostRanks ? g_last[rank] : RankEvent{};
+  if (last.number == 0) {
+    std::snprintf(words, size, "event %llu", static_cast<unsigned long long>(g_events));
+    return;
+  }
+  const uint64_t place =
+      g_place_of ? g_place_of(last.place) : reinterpret_cast<uintptr_t>(last.place);
+  char line[256] = "";
+  const bool found = privatize::find_source_line(place - 1, line, sizeof line);
+  std::snprintf(words, size, "event %llu, rank %d %s %s%s%s",
+                static_cast<unsigned long long>(last.number), rank,
+                last.number == g_events ? "in" : "behind", last.call, found ? " at " : "", line);
+}
+
+void set_places(uint64_t (*place_of)(const void* place)) { g_place_of = place_of; }
+void begin_listing() { g_lists = true; }
+void at_end_of_run() {
+  if (!g_lists) return;
+  send_listed();
+  // mpiexec finds the lines of the program by the mappings of this process, so it stays until then.
+  direct_call(SYS_shutdown, kControlFd, SHUT_WR);
+  char nothing;
+  direct_call(SYS_recvfrom, kControlFd, &nothing, sizeof nothing, 0, 0, 0);
+}
+
+}  // namespace fgmpi::rewind
