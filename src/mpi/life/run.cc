@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/repeatable.h"
 #include "base/standard_files.h"
 #include "ch4-av-rankmap/av.h"
 #include "coll/failure.h"
@@ -28,6 +29,7 @@
 #include "proclet-sched/sched.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/short_spin.h"
+#include "rewind/rewind.h"
 #include "rma/check.h"
 #include "survivors/survivors.h"
 #include "system-ranked/construction.h"
@@ -74,8 +76,8 @@ sched::Hooks hooks_of_scheduler(bool transports) {
       return pt2pt::progress() || noticed;
     };
   hooks.all_parked = pt2pt::parked_hook();
-  if (has_decider()) {
-    hooks.spin_ns = 0;  // whoever is parked waits for a decision
+  if (has_decider() || is_repeatable()) {
+    hooks.spin_ns = 0;  // whoever is parked waits for a decision, or spins would be counted
     hooks.check_threads_ns = 100'000;
   }
   if (!transports) return hooks;
@@ -217,6 +219,7 @@ int process_main(privatize::Program& program) {
   me.unfinished = static_cast<int>(program.ranks);
   explore::begin();
   if (const Status read = predict::begin(); !read.ok()) refuse(read.what());
+  if (const Status begun = rewind::begin(); !begun.ok()) refuse(begun.what());
   Status created = sched::create_ranks(program.ranks, rank_main, nullptr);
   if (!created.ok()) refuse(created.what());
   return finish_process(sched::run());

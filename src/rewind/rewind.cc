@@ -1,0 +1,138 @@
+// The start of a recorded or repeated run, and its clocks.
+
+#include "rewind/rewind.h"
+
+#include <errno.h>
+#include <mpi.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/repeatable.h"
+#include "privatize/privatize.h"
+#include "rewind/control.h"
+#include "rewind/descriptors.h"
+#include "rewind/ends.h"
+#include "rewind/events.h"
+#include "rewind/hooks.h"
+#include "rewind/inputs.h"
+#include "rewind/recording.h"
+#include "rewind/special_calls.h"
+#include "rewind/trap.h"
+
+namespace fgmpi::rewind {
+namespace {
+
+// ---- The counting clock of the library ----------------------------------------------------------
+
+/// The clock moves so far each time that it is asked (ns). So long is about what the library does
+/// between two questions.
+constexpr int64_t kStep = 1000;
+int64_t g_time = 0;
+
+int64_t counted_now() { return g_time += kStep; }
+
+/// Waits may be limited by times of this clock, so it must not fall behind the system's for long.
+void catch_up() {
+  timespec now{};
+  if (is_recorded()) direct_call(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  int64_t ahead = to_ns(now) - g_time;
+  ahead = std::max<int64_t>(ahead, 0) / kStep;
+  begin_input(kCatchUpTag);
+  pass(&ahead);
+  end_input();
+  g_time += ahead * kStep;
+}
+
+void sleep(int64_t timeout_ns) {
+  if (is_recorded()) {
+    // Without a limit: until a signal.
+    const timespec time = to_timespec(std::min(timeout_ns < 0 ? kSecond : timeout_ns, kSecond));
+    if (timeout_ns != 0) direct_call(SYS_nanosleep, &time, 0);
+  }
+  catch_up();
+}
+
+constexpr RepeatableTime kTime = {counted_now, catch_up, sleep};
+
+// ---- Start --------------------------------------------------------------------------------------
+
+/// Passes what differs between two processes of the same run.
+void pass_process() {
+  begin_input(kProcessTag);
+  int64_t pid = direct_call(SYS_getpid);
+  pass(&pid);
+  g_recorded_pid = pid;
+  timespec now{};
+  direct_call(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  g_time = to_ns(now);
+  pass(&g_time);
+  end_input();
+}
+
+/// Reads what mpiexec wants. The output of the program is not shown where its events are.
+bool lists_events() {
+  ControlOrder order{};
+  const long n = direct_call(SYS_recvfrom, kControlFd, &order, sizeof order, MSG_WAITALL, 0, 0);
+  if (n != sizeof order || !order.lists_events) return false;
+  stand_in(kStdoutFd);
+  stand_in(kStderrFd);
+  return true;
+}
+
+void pass_random(void* bytes, size_t size) {
+  begin_input(kRandomTag);
+  pass_bytes(bytes, size);
+  end_input();
+}
+
+constexpr RewindHooks kHooks = {count_call, pass_random, set_places};
+
+}  // namespace
+
+long answer_clock(clockid_t clock, timespec* time) {
+  constexpr clockid_t kKnown = 16;
+  static int64_t last[kKnown + 1];
+  int64_t& before = last[clock >= 0 && clock < kKnown ? clock : kKnown];
+  timespec now{};
+  int64_t result = is_recorded() ? direct_call(SYS_clock_gettime, clock, &now) : 0;
+  int64_t passed = result == 0 ? to_ns(now) - before : 0;
+  begin_input(kClockTag);
+  pass(&result);
+  pass(&passed);
+  end_input();
+  if (result != 0) return result;
+  before += passed;
+  if (time) *time = to_timespec(before);
+  return 0;
+}
+
+Status begin() {
+  const char* mode = environment::text(environment::kRewind);
+  if (!mode) return {};
+  const bool repeats = std::strcmp(mode, "rewind") == 0;
+  const char* failed = open_recording(repeats ? RunMode::kRepeated : RunMode::kRecorded);
+  if (!failed) {
+    direct_call(SYS_dup3, 1, kStdoutFd, 0);
+    direct_call(SYS_dup3, 2, kStderrFd, 0);
+    look_at_standard_files();
+    if (repeats && lists_events()) begin_listing();
+    pass_process();
+    g_repeatable_time = &kTime;
+    failed = start_trap();
+    // The number of the process is now the recorded one.
+    if (!failed) privatize::restore_after_fork();
+  }
+  if (failed) return error(MPI_ERR_OTHER, "%s: %s", repeats ? "rewind" : "record", failed);
+  return {};
+}
+
+}  // namespace fgmpi::rewind
+
+const fgmpi::rewind::RewindHooks* fgmpi_rewind_hooks() {
+  return fgmpi::rewind::g_mode == fgmpi::rewind::RunMode::kNone ? nullptr : &fgmpi::rewind::kHooks;
+}

@@ -1,0 +1,48 @@
+// The start, and random numbers that the processor makes.
+#include <dlfcn.h>
+
+#include "tape/tape.h"
+
+#pragma weak fgmpi_rewind_hooks
+
+namespace fgmpi::rewind {
+
+Next g_next;
+const RewindHooks* g_hooks = nullptr;
+
+namespace {
+
+[[gnu::constructor]] void loaded() {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  findings::find_bindings();
+}
+
+/// A number of std::random_device, which may ask the processor (rdrand, rdseed).
+unsigned random_number(const char* function, void* device) {
+  const auto real = reinterpret_cast<unsigned (*)(void*)>(dlsym(RTLD_NEXT, function));
+  unsigned number = real(device);
+  if (g_hooks || find_hooks()) g_hooks->pass_random(&number, sizeof number);
+  return number;
+}
+
+}  // namespace
+
+bool find_hooks() {
+  if (&fgmpi_rewind_hooks == nullptr) return false;
+  g_hooks = fgmpi_rewind_hooks();
+  if (g_hooks) g_hooks->set_places([](const void* place) { return findings::place_of(place); });
+  return g_hooks;
+}
+
+}  // namespace fgmpi::rewind
+
+using fgmpi::rewind::random_number;
+
+// Methods of std::random_device, by their symbols: the header's class has no such virtual functions.
+EXPORT unsigned _ZNSt13random_device9_M_getvalEv(void* device) {
+  return random_number("_ZNSt13random_device9_M_getvalEv", device);
+}
+EXPORT unsigned _ZNSt13random_device16_M_getval_pretr1Ev(void* device) {
+  return random_number("_ZNSt13random_device16_M_getval_pretr1Ev", device);
+}
