@@ -101,9 +101,9 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "verbose",
                                           "disable-auto-cleanup"};
 /// Options that are handled here and followed by the name of a file or folder.
-constexpr std::string_view kNamesOfFiles[] = {"track",         "report",  "check-report",
-                                              "explore-files", "resume",  "replay",
-                                              "configfile",    "predict", "predict-plot"};
+constexpr std::string_view kNamesOfFiles[] = {
+    "track",      "report",  "check-report", "explore-files", "resume", "replay",
+    "configfile", "predict", "predict-plot", "record",        "rewind"};
 
 bool in(std::string_view name, const auto& list) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
@@ -176,14 +176,19 @@ class Parser {
     FGMPI_TRY(prepare_prediction(plan));
     for (auto& s : sections_) FGMPI_TRY(compute_processes(&s));
     const bool explored = plan->explore.wanted || !plan->replay.empty();
-    if (!explored && plan->predict.machine.empty()) share_processes(plan);
-    plan->check = plan->check || setting_.checked || explored;
-    if (plan->report.file.empty() && !explored) plan->report.file = setting_.report_file;
+    const bool recorded = !plan->record.file.empty() || !plan->rewind.file.empty();
+    FGMPI_TRY(check_recording(*plan));
+    if (!explored && !recorded && plan->predict.machine.empty()) share_processes(plan);
+    plan->check = plan->check || (setting_.checked && !recorded) || explored;
+    if (plan->report.file.empty() && !explored && !recorded)
+      plan->report.file = setting_.report_file;
     FGMPI_TRY(check_tools(*plan));
     if (!track_.empty()) FGMPI_TRY(set_up_tracking());
     if (plan->check) FGMPI_TRY(set_up_checks());
     if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
     if (!plan->predict.machine.empty()) FGMPI_TRY(set_up_prediction(*plan));
+    if (!plan->rewind.file.empty()) return {};
+    if (!plan->record.file.empty()) return set_up_recording(plan);
     if (!plan->replay.empty()) return set_up_replay(plan);
     if (plan->explore.wanted) return set_up_exploration(plan);
     if (!plan->explore.files.empty())
@@ -240,6 +245,8 @@ class Parser {
       return turn_on(name, s, plan);
     }
     if (name == "check") return checks(o, plan);
+    if (name == "events") return events(&o, plan);
+    if (name == "call") return name_of_call(&o, plan);
     if (name == "explore") return exploration(o, plan);
     if (name == "n" || name == "np" || name == "c") return number(&o, &s->processes);
     if (name == "nfg") return number(&o, &s->nfg);
@@ -315,6 +322,11 @@ class Parser {
       plan->explore.wanted = programless_ = true;
       return set_name(o, &plan->explore.resumed);
     }
+    if (name == "record") return set_name(o, &plan->record.file);
+    if (name == "rewind") {
+      programless_ = true;
+      return set_name(o, &plan->rewind.file);
+    }
     if (name == "replay") {
       programless_ = true;
       return set_name(o, &plan->replay);
@@ -329,6 +341,23 @@ class Parser {
                    o.name == "track" ? "folder" : "file");
     *name = o.value;
     return {};
+  }
+
+  /// Applies -events or -events RANK.
+  Status events(Option* o, LaunchPlan* plan) {
+    plan->rewind.lists = true;
+    const bool follows = !o->attached && at_ < words_.size() && parse_int(words_[at_]).has_value();
+    if (!o->attached && !follows) return {};
+    FGMPI_TRY(value_of(o));
+    const auto rank = parse_int(o->value);
+    if (!rank || *rank < 0 || *rank > kMaxNumber)
+      return error(MPI_ERR_ARG, "%s: allowed is the number of a rank", o->text().c_str());
+    plan->rewind.rank = *rank;
+    return {};
+  }
+  Status name_of_call(Option* o, LaunchPlan* plan) {
+    FGMPI_TRY(value_of(o));
+    return set_name(*o, &plan->rewind.call);
   }
 
   /// Applies -check or -check=KIND,...
@@ -455,6 +484,47 @@ class Parser {
                    "command; the witness says the rest",
                    plan->replay.c_str());
     plan->replay_command = s.program;
+    return {};
+  }
+
+  /// Checks that nothing stands beside -record and -rewind that they do not know.
+  Status check_recording(const LaunchPlan& plan) const {
+    const bool records = !plan.record.file.empty(), rewinds = !plan.rewind.file.empty();
+    if (!rewinds && (plan.rewind.lists || !plan.rewind.call.empty()))
+      return error(MPI_ERR_ARG, "-events, -call: allowed with -rewind");
+    if (!records && !rewinds) return {};
+    const std::string option =
+        records ? "-record " + plan.record.file : "-rewind " + plan.rewind.file;
+    if ((records && rewinds) || plan.explore.wanted || !plan.replay.empty() || plan.check ||
+        plan.report.any() || plan.survives || !track_.empty() || !plan.predict.machine.empty())
+      return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
+                   records ? "-n, -nfg, -ranks, -env, -genv and -x" : "-events and -call");
+    const ProgramSection& s = sections_[0];
+    if (sections_.size() != 1)
+      return error(MPI_ERR_ARG, "%s: %zu programs are given; allowed is one", option.c_str(),
+                   sections_.size());
+    if (rewinds && (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty()))
+      return error(MPI_ERR_ARG,
+                   "%s: allowed beside it are -events and -call; the file says the rest",
+                   option.c_str());
+    return {};
+  }
+
+  /// Prepares -record: all ranks run in one process, which hydra does not start.
+  Status set_up_recording(LaunchPlan* plan) {
+    ProgramSection& s = sections_[0];
+    s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
+    plan->record.ranks = s.nfg;
+    plan->record.program = s.program;
+    if (setting_.inspect) FGMPI_TRY(setting_.inspect(s.program, s.nfg, true, &s.options));
+    for (size_t i = 0; i < s.options.size(); i += 3) {
+      if ((s.options[i] != "-env" && s.options[i] != "-genv") || i + 2 >= s.options.size())
+        return error(MPI_ERR_ARG,
+                     "%s with -record: allowed beside it are -n, -nfg, -ranks, -env, -genv and -x",
+                     s.options[i].c_str());
+      plan->record.variables.emplace_back(s.options[i + 1], s.options[i + 2]);
+    }
+    plan->record.variables.emplace_back("FGMPI_NFG", std::to_string(s.nfg));
     return {};
   }
 

@@ -64,6 +64,20 @@ struct LaunchPlan {
     std::vector<int64_t> ranks;  ///< several numbers behind -ranks: a run for each
     int64_t most_ranks = 0;      ///< of all runs
   } predict;
+  /// -record: the program, which mpiexec executes in its place.
+  struct Record {
+    std::string file;  ///< "": not wanted
+    int64_t ranks = 0;
+    Words program;
+    std::vector<std::pair<std::string, std::string>> variables;
+  } record;
+  /// -rewind: a recorded run is repeated.
+  struct Rewind {
+    std::string file;    ///< "": not wanted
+    bool lists = false;  ///< -events
+    int64_t rank = -1;   ///< -events RANK; -1: of all ranks
+    std::string call;    ///< -call; "": all
+  } rewind;
   std::string replay;    ///< -replay: the witness
   Words replay_command;  ///< runs in place of the witness's program; may be empty
 };

@@ -28,6 +28,7 @@
 #include "launcher/mpiexec/paths.h"
 #include "launcher/mpiexec/predicted_job.h"
 #include "launcher/mpiexec/program.h"
+#include "launcher/mpiexec/recorded_job.h"
 #include "launcher/mpiexec/reported_job.h"
 #include "readers/exploration/explorer.h"
 #include "readers/findings/report.h"
@@ -64,6 +65,8 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -resume FILE      goes on with an exploration that its bound or Ctrl-C has cut
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
+  -record FILE      records the run, with all ranks in one process: docs/rewinding.md
+  -rewind FILE      repeats a recorded run; with -events [RANK] [-call NAME]: prints its MPI calls
   -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)
   -ranks N,N,...    with -predict: a run for each number, and a table
   -predict-compute=C     what computing takes there: measured (by the file's speed), typical, a factor, or none
@@ -103,7 +106,8 @@ void set_environment(const LaunchPlan& plan, const std::string& library_folder) 
   }
   if (plan.survives) environment::set(environment::kFt, "1");
   // Only hydra loads the guard: it removes itself from the variable before processes inherit it.
-  if (!plan.explore.wanted && plan.replay.empty() &&
+  if (!plan.explore.wanted && plan.replay.empty() && plan.record.file.empty() &&
+      plan.rewind.file.empty() &&
       access((library_folder + "/" + fgmpi::launcher::kHydraGuard).c_str(), R_OK) == 0)
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
 }
@@ -341,6 +345,12 @@ int main(int argc, char** argv) {
   end_unless_ok(fgmpi::launcher::find_hydra(&hydra));
   set_environment(plan, setting.library_folder);
   if (!plan.note.empty()) std::fprintf(stderr, "mpiexec: %s\n", plan.note.c_str());
+  if (!plan.record.file.empty()) {
+    const fgmpi::Status failed = fgmpi::launcher::record(plan, setting.library_folder);
+    std::fprintf(stderr, "mpiexec: %s\n", failed.what().c_str());
+    return fgmpi::launcher::exit_status(failed);
+  }
+  if (!plan.rewind.file.empty()) return fgmpi::launcher::rewind(plan);
   if (!plan.replay.empty()) return replay(plan, &checked);
   if (plan.explore.wanted) return explore(plan, checked.folder());
   if (plan.dry_run) {

@@ -1,0 +1,177 @@
+// The start of recorded and repeated runs, and the list of events.
+
+#include "launcher/mpiexec/recorded_job.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <mpi.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "base/environment.h"
+#include "base/settings.h"
+#include "launcher/mpiexec/listed_events.h"
+#include "launcher/mpiexec/program.h"
+#include "launcher/mpiexec/recorded_run.h"
+#include "rewind/control.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+/// What a run that repeats needs of the library's settings: nothing may depend on other threads,
+/// or on the memory that the machine has left.
+constexpr std::pair<const char*, const char*> kSettingsOfRun[] = {
+    {"FGMPI_WATCH", "off"}, {"FGMPI_FILE_ENGINE", "direct"}, {"FGMPI_PACK_STACKS", "off"}};
+
+std::vector<char*> pointers(const Words& words) {
+  std::vector<char*> out;
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+/// Places the descriptor where the process expects it, to be inherited.
+Status place_descriptor(int fd, int wanted) {
+  if (dup2(fd, wanted) != wanted)
+    return error(MPI_ERR_OTHER, "descriptor %d: %s; allowed is a limit of open files above it",
+                 wanted, std::strerror(errno));
+  return {};
+}
+
+/// Executes the run's program in this process. Returns only with an error.
+Status execute(const RecordedRun& run) {
+  rlimit stack{};
+  getrlimit(RLIMIT_STACK, &stack);
+  stack.rlim_cur = run.stack_limit;
+  if (setrlimit(RLIMIT_STACK, &stack) != 0)
+    return error(MPI_ERR_OTHER, "the limit of the stack cannot be set: %s", std::strerror(errno));
+  if (personality(ADDR_NO_RANDOMIZE) < 0)
+    return error(MPI_ERR_OTHER, "the system does not let the run have fixed addresses: %s",
+                 std::strerror(errno));
+  execve(run.path.c_str(), pointers(run.words).data(), pointers(run.environment).data());
+  return error(MPI_ERR_OTHER, "%s: %s", run.path.c_str(), std::strerror(errno));
+}
+
+/// The program, this library's parts, and the libraries that mpiexec itself has loaded, as the
+/// program will: the C and C++ libraries.
+Status find_files(const std::string& library_folder, RecordedRun* run) {
+  Words paths = {run->path, library_folder + "/libmpich.so.12", library_folder + "/" + kTape};
+  dl_iterate_phdr(
+      [](dl_phdr_info* module, size_t, void* data) {
+        if (module->dlpi_name[0] == '/') static_cast<Words*>(data)->push_back(module->dlpi_name);
+        return 0;
+      },
+      &paths);
+  for (const std::string& path : paths) {
+    BuildFile file;
+    FGMPI_TRY(BuildFile::of(path, &file));
+    run->files.push_back(file);
+  }
+  return {};
+}
+
+Status find_program(const std::string& name, std::string* path) {
+  Status found = find_dynamic_program(name, path);
+  if (!found.ok()) return found;
+  std::error_code failed;
+  *path = std::filesystem::absolute(*path, failed).string();
+  return {};
+}
+
+/// Starts the run again with `order`; the other end of its control socket is *control.
+Status start_again(const RecordedRun& run, const rewind::ControlOrder& order, pid_t* child,
+                   int* control) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return error(MPI_ERR_OTHER, "socketpair: %s", std::strerror(errno));
+  *child = fork();
+  if (*child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    Status failed = place_descriptor(ends[1], rewind::kControlFd);
+    if (failed.ok()) failed = execute(run);
+    std::fprintf(stderr, "mpiexec: -rewind: %s\n", failed.what().c_str());
+    _exit(1);
+  }
+  close(ends[1]);
+  *control = ends[0];
+  if (*child < 0) return error(MPI_ERR_OTHER, "fork: %s", std::strerror(errno));
+  send(*control, &order, sizeof order, MSG_NOSIGNAL);
+  return {};
+}
+
+int status_of(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
+  pid_t child = 0;
+  int control = -1;
+  FGMPI_TRY(start_again(run, {1, 0}, &child, &control));
+  print_events(control, child, wishes);
+  close(control);
+  *status = status_of(child);
+  return {};
+}
+
+/// Prepares this process, or a child, to become the run once more.
+Status prepare_again(RecordedRun* run, int fd) {
+  FGMPI_TRY(run->check_files());
+  if (chdir(run->folder.c_str()) != 0)
+    return error(MPI_ERR_OTHER, "%s: %s", run->folder.c_str(), std::strerror(errno));
+  const std::string name = std::string(environment::name(environment::kRewind)) + "=";
+  for (std::string& variable : run->environment)
+    if (variable.starts_with(name)) variable = name + "rewind";
+  return place_descriptor(fd, rewind::kRecordingFd);
+}
+
+}  // namespace
+
+Status record(const LaunchPlan& plan, const std::string& library_folder) {
+  if (access((library_folder + "/" + kTape).c_str(), R_OK) != 0)
+    return error(MPI_ERR_ARG, "-record: %s/%s is not installed", library_folder.c_str(), kTape);
+  RecordedRun run;
+  run.words = plan.record.program;
+  FGMPI_TRY(find_program(run.words[0], &run.path));
+  for (const auto& [name, value] : plan.record.variables)
+    environment::set(name.c_str(), value.c_str());
+  for (const auto& [name, value] : kSettingsOfRun) environment::set(name, value);
+  environment::unset(settings::kRecords[settings::kRanks].name);
+  environment::set(environment::kRewind, "record");
+  environment::put_first(environment::kPreload, kTape);
+  for (char** variable = environ; *variable; ++variable) run.environment.push_back(*variable);
+  run.folder = std::filesystem::current_path().string();
+  rlimit stack{};
+  getrlimit(RLIMIT_STACK, &stack);
+  run.stack_limit = stack.rlim_cur;
+  FGMPI_TRY(find_files(library_folder, &run));
+  int fd = -1;
+  FGMPI_TRY(run.create(plan.record.file, static_cast<uint32_t>(plan.record.ranks), &fd));
+  FGMPI_TRY(place_descriptor(fd, rewind::kRecordingFd));
+  return execute(run);
+}
+
+int rewind(const LaunchPlan& plan) {
+  RecordedRun run;
+  rewind::RecordingHeader header{};
+  int fd = -1, status = 1;
+  Status done = RecordedRun::open(plan.rewind.file, &run, &header, &fd);
+  if (done.ok()) done = prepare_again(&run, fd);
+  if (done.ok()) done = plan.rewind.lists ? list_events(run, plan.rewind, &status) : execute(run);
+  if (!done.ok()) std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());
+  return status;
+}
+
+}  // namespace fgmpi::launcher
