@@ -2,6 +2,9 @@
 
 #include "rewind/inputs.h"
 
+#include <cstdio>
+#include <iterator>
+
 #include "rewind/ends.h"
 #include "rewind/events.h"
 #include "rewind/numbers.h"
@@ -11,6 +14,17 @@ namespace fgmpi::rewind {
 namespace {
 
 uint64_t g_last_event = 0;  ///< of the record before
+
+constexpr size_t kMostWords = 40;
+
+const char* words_of(uint64_t tag, char* words) {
+  constexpr const char* kNames[] = {"a read of a clock", "a wait", "a random number", "its start",
+                                    "a read of the processor's counter"};
+  if (tag < std::size(kNames)) return kNames[tag];
+  std::snprintf(words, kMostWords, "system call %llu",
+                static_cast<unsigned long long>(tag - kFirstCallTag));
+  return words;
+}
 
 uint64_t next_number() {
   uint64_t value = 0;
@@ -29,13 +43,12 @@ void begin_input(uint64_t tag) {
     return;
   }
   const uint64_t recorded_since = next_number(), recorded_tag = next_number();
+  char own[kMostWords], other[kMostWords];
   if (recorded_tag != tag)
-    report_difference("it makes system call %lld where the recorded one made %lld",
-                      static_cast<long long>(tag) - kFirstCallTag,
-                      static_cast<long long>(recorded_tag) - kFirstCallTag);
+    report_difference("it makes %s, the recorded one %s", words_of(tag, own),
+                      words_of(recorded_tag, other));
   if (recorded_since != since)
-    report_difference("it makes system call %lld %lld MPI calls %s than the recorded one",
-                      static_cast<long long>(tag) - kFirstCallTag,
+    report_difference("it makes %s %lld MPI calls %s than the recorded one", words_of(tag, own),
                       static_cast<long long>(since > recorded_since ? since - recorded_since
                                                                     : recorded_since - since),
                       since > recorded_since ? "later" : "earlier");

@@ -11,7 +11,14 @@
 namespace fgmpi::rewind {
 
 /// Tags below kFirstCallTag; a system call has its number added to that.
-enum InputTag : uint64_t { kClockTag, kCatchUpTag, kRandomTag, kProcessTag, kFirstCallTag = 16 };
+enum InputTag : uint64_t {
+  kClockTag,
+  kCatchUpTag,
+  kRandomTag,
+  kProcessTag,
+  kCounterTag,
+  kFirstCallTag = 16
+};
 
 /// Begins a record, or reads the beginning of the next one, which has to be of this tag.
 void begin_input(uint64_t tag);

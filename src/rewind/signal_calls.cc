@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "rewind/counter.h"
 #include "rewind/ends.h"
 #include "rewind/inputs.h"
 #include "rewind/recording.h"
@@ -44,6 +45,9 @@ long set_mask(const TrappedCall& call) {
 
 long set_action(const TrappedCall& call) {
   if (call.arguments[0] == SIGSYS) return 0;
+  if (call.arguments[0] == SIGSEGV)
+    return set_fault_action(reinterpret_cast<const void*>(call.arguments[1]),
+                            reinterpret_cast<void*>(call.arguments[2]));
   TrappedCall changed = call;
   if (call.arguments[1])
     changed.arguments[1] = reinterpret_cast<long>(

@@ -1,6 +1,7 @@
 // 64-bit Arm: the kernel cannot trap the system calls of a thread yet, so nothing is recorded.
 
 #include "base/raw_call.h"
+#include "rewind/counter.h"
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
 
@@ -12,6 +13,7 @@ extern "C" long fgmpi_rewind_direct_call(long number, long a, long b, long c, lo
 namespace fgmpi::rewind {
 
 const char* start_trap() { return "runs can be recorded on x86-64 only"; }
+long set_fault_action(const void*, void*) { return 0; }
 void continue_trap() {}
 void stop_trap() {}
 const void* without_trap_signal(const void* action) { return action; }

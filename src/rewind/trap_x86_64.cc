@@ -12,6 +12,8 @@
 #include <cstring>
 
 #include "base/page.h"
+#include "rewind/counter.h"
+#include "rewind/kernel_action_x86_64.h"
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
 
@@ -55,20 +57,11 @@ fgmpi_rewind_sigaction_return:
 fgmpi_rewind_direct_high:
 )");
 
-extern "C" const char fgmpi_rewind_direct_low[], fgmpi_rewind_direct_high[],
-    fgmpi_rewind_sigaction_return[];
+extern "C" const char fgmpi_rewind_direct_low[], fgmpi_rewind_direct_high[];
 
 namespace fgmpi::rewind {
 namespace {
 
-/// The kernel's form of struct sigaction.
-struct KernelAction {
-  void (*handler)(int, siginfo_t*, void*);
-  unsigned long flags;
-  const char* restorer;
-  uint64_t mask;
-};
-constexpr unsigned long kHasRestorer = 0x04000000;
 constexpr char kTrapped = 1;  ///< the selector: calls are trapped
 
 void on_call(int, siginfo_t* info, void* data) {
@@ -184,12 +177,14 @@ const char* start_trap() {
                   fgmpi_rewind_direct_low, fgmpi_rewind_direct_high - fgmpi_rewind_direct_low,
                   &kTrapped) != 0)
     return "the kernel cannot trap system calls (Linux 5.11 can)";
+  start_counter_trap();
   return nullptr;
 }
 
 void continue_trap() {
   direct_call(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, fgmpi_rewind_direct_low,
               fgmpi_rewind_direct_high - fgmpi_rewind_direct_low, &kTrapped);
+  continue_counter_trap();
 }
 
 void stop_trap() {

@@ -1,0 +1,20 @@
+// The kernel's form of struct sigaction on x86-64. Thread rule: none.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+
+namespace fgmpi::rewind {
+
+struct KernelAction {
+  void (*handler)(int, siginfo_t*, void*);
+  unsigned long flags;
+  const void* restorer;
+  uint64_t mask;
+};
+inline constexpr unsigned long kHasRestorer = 0x04000000;
+
+extern "C" const char fgmpi_rewind_sigaction_return[];
+
+}  // namespace fgmpi::rewind
