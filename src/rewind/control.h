@@ -1,9 +1,12 @@
-// The words between mpiexec and a process that repeats a run, on the socket kControlFd.
+// The words between mpiexec and the processes that repeat a run, each on its socket kControlFd.
 //
-//   mpiexec -> process    ControlOrder, once, before ranks run
-//   process -> mpiexec    ListedEvent for each event, where they are listed
+//   mpiexec -> process    ControlOrder: the first one before ranks run, others where it waits
+//   process -> mpiexec    ControlReport
 //
-// A process without that descriptor repeats its run and nothing else.
+// A process forks snapshots of itself while it runs. A snapshot only waits for orders. Ordered to
+// run to an event, it forks a process that does so, and stays. A report about a new process brings
+// the other end of that process's socket along (SCM_RIGHTS). A process whose socket is closed by
+// mpiexec ends. A process without the descriptor repeats its run and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +14,30 @@
 namespace fgmpi::rewind {
 
 struct ControlOrder {
-  uint32_t lists_events;
-  uint32_t reserved;
+  uint64_t stop_at;       ///< the process waits when this event begins; UINT64_MAX: never
+  uint32_t lists_events;  ///< 1: reports all events
+  uint32_t snapshots;     ///< 1: forks snapshots from time to time
 };
 
+/// An event that has begun; its number is one more than that of the one before.
 struct ListedEvent {
-  uint64_t number;
   uint64_t place;  ///< the instruction behind the call, as the linker loaded the program
-  int64_t count;
   int32_t rank;
   int32_t partner;
+  uint32_t count;  ///< UINT32_MAX: as many, or more
+  uint32_t call;   ///< a number that kCallName has named
+};
+
+struct ControlReport {
+  enum Kind : uint32_t {
+    kEvents,    ///< `number` events have begun: so many ListedEvent follow
+    kCallName,  ///< the call of number `number` is `call`
+    kStopped,   ///< the process waits where this event begins
+    kSnapshot,  ///< a snapshot has been forked at this event
+    kRunner,    ///< the snapshot has forked a process that runs as ordered
+  } kind;
+  int32_t process;  ///< its number
+  uint64_t number;  ///< of the event, unless the kind says otherwise
   char call[40];
 };
 

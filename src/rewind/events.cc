@@ -5,8 +5,10 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "base/hash.h"
 #include "privatize/libc/source_lines.h"
@@ -15,6 +17,7 @@
 #include "rewind/ends.h"
 #include "rewind/format.h"
 #include "rewind/recording.h"
+#include "rewind/snapshots.h"
 #include "rewind/trap.h"
 
 namespace fgmpi::rewind {
@@ -38,10 +41,11 @@ int32_t running_rank() {
 }
 uint64_t (*g_place_of)(const void* place) = nullptr;
 
-constexpr size_t kMostUnsent = 256;
+constexpr size_t kMostUnsent = 4096, kMostCalls = 2048;
 bool g_lists = false;
 ListedEvent g_unsent[kMostUnsent];
 size_t g_unsent_count = 0;
+bool g_named[kMostCalls];  ///< calls whose names have been sent
 
 uint16_t hash_of(const CallBegun& call, int32_t rank) {
   uint64_t sum = mix(static_cast<uint64_t>(call.number) << 32 | static_cast<uint32_t>(rank),
@@ -50,7 +54,27 @@ uint16_t hash_of(const CallBegun& call, int32_t rank) {
   return static_cast<uint16_t>(sum);
 }
 
+void send_name(const CallBegun& call) {
+  send_listed();
+  ControlReport report{ControlReport::kCallName, 0, call.number, {}};
+  std::strncpy(report.call, call.name, sizeof report.call - 1);
+  send_report(report);
+}
+
+void list(const CallBegun& call, int32_t rank) {
+  if (call.number < kMostCalls && !std::exchange(g_named[call.number], true)) send_name(call);
+  const auto place = reinterpret_cast<uintptr_t>(call.place);
+  const auto count = static_cast<uint32_t>(std::clamp<int64_t>(call.count, 0, UINT32_MAX));
+  g_unsent[g_unsent_count++] = {g_place_of ? g_place_of(call.place) : place, rank, call.partner,
+                                count, call.number};
+  if (g_unsent_count == kMostUnsent) send_listed();
+}
+
+}  // namespace
+
 void send_listed() {
+  if (g_unsent_count == 0) return;
+  send_report({ControlReport::kEvents, 0, g_unsent_count, {}});
   const auto* at = reinterpret_cast<const char*>(g_unsent);
   size_t left = g_unsent_count * sizeof(ListedEvent);
   g_unsent_count = 0;
@@ -61,16 +85,6 @@ void send_listed() {
     left -= static_cast<size_t>(n);
   }
 }
-
-void list(const CallBegun& call, int32_t rank) {
-  ListedEvent& event = g_unsent[g_unsent_count++];
-  event = {g_events, 0, call.count, rank, call.partner, {}};
-  event.place = g_place_of ? g_place_of(call.place) : reinterpret_cast<uintptr_t>(call.place);
-  std::strncpy(event.call, call.name, sizeof event.call - 1);
-  if (g_unsent_count == kMostUnsent) send_listed();
-}
-
-}  // namespace
 
 void count_call(const CallBegun& call) {
   const int32_t rank = running_rank();
@@ -89,6 +103,7 @@ void count_call(const CallBegun& call) {
   if (rank >= 0 && rank < kMostRanks) g_last[rank] = {g_events, call.name, call.place};
   if (*g_event_chunk.next++ != hash) report_difference("this call is not the recorded one");
   if (g_lists) list(call, rank);
+  if (__builtin_expect(g_events >= fgmpi_rewind_check_at, 0)) check_event();
 }
 
 void describe_last_event(char* words, size_t size) {
@@ -109,6 +124,7 @@ void describe_last_event(char* words, size_t size) {
 
 void set_places(uint64_t (*place_of)(const void* place)) { g_place_of = place_of; }
 void begin_listing() { g_lists = true; }
+void end_listing() { g_lists = false; }
 void at_end_of_run() {
   if (!g_lists) return;
   send_listed();

@@ -22,6 +22,9 @@ void describe_last_event(char* words, size_t size);
 void set_places(uint64_t (*place_of)(const void* place));
 /// Lists events to kControlFd from now on.
 void begin_listing();
+void end_listing();
+/// Sends the events that are listed and have not been sent.
+void send_listed();
 /// Called before the process ends.
 void at_end_of_run();
 

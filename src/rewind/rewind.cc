@@ -21,6 +21,7 @@
 #include "rewind/hooks.h"
 #include "rewind/inputs.h"
 #include "rewind/recording.h"
+#include "rewind/snapshots.h"
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
 
@@ -74,11 +75,10 @@ void pass_process() {
   end_input();
 }
 
-/// Reads what mpiexec wants. The output of the program is not shown where its events are.
-bool lists_events() {
-  ControlOrder order{};
-  const long n = direct_call(SYS_recvfrom, kControlFd, &order, sizeof order, MSG_WAITALL, 0, 0);
-  if (n != sizeof order || !order.lists_events) return false;
+/// Reads what mpiexec wants, if it listens. Then the output of the program is not shown.
+bool is_served(ControlOrder* order) {
+  const long n = direct_call(SYS_recvfrom, kControlFd, order, sizeof *order, MSG_WAITALL, 0, 0);
+  if (n != sizeof *order) return false;
   stand_in(kStdoutFd);
   stand_in(kStderrFd);
   return true;
@@ -120,7 +120,8 @@ Status begin() {
     direct_call(SYS_dup3, 1, kStdoutFd, 0);
     direct_call(SYS_dup3, 2, kStderrFd, 0);
     look_at_standard_files();
-    if (repeats && lists_events()) begin_listing();
+    ControlOrder order{};
+    if (repeats && is_served(&order)) begin_serving(order);
     pass_process();
     g_repeatable_time = &kTime;
     failed = start_trap();

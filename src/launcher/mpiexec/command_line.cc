@@ -187,7 +187,10 @@ class Parser {
     if (plan->check) FGMPI_TRY(set_up_checks());
     if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
     if (!plan->predict.machine.empty()) FGMPI_TRY(set_up_prediction(*plan));
-    if (!plan->rewind.file.empty()) return {};
+    if (!plan->rewind.file.empty()) {
+      plan->rewind.debugger = sections_[0].program;
+      return {};
+    }
     if (!plan->record.file.empty()) return set_up_recording(plan);
     if (!plan->replay.empty()) return set_up_replay(plan);
     if (plan->explore.wanted) return set_up_exploration(plan);
@@ -246,6 +249,7 @@ class Parser {
     }
     if (name == "check") return checks(o, plan);
     if (name == "events") return events(&o, plan);
+    if (name == "goto") return visited_event(&o, plan);
     if (name == "call") return name_of_call(&o, plan);
     if (name == "explore") return exploration(o, plan);
     if (name == "n" || name == "np" || name == "c") return number(&o, &s->processes);
@@ -353,6 +357,17 @@ class Parser {
     if (!rank || *rank < 0 || *rank > kMaxNumber)
       return error(MPI_ERR_ARG, "%s: allowed is the number of a rank", o->text().c_str());
     plan->rewind.rank = *rank;
+    return {};
+  }
+  /// Applies -goto EVENT or -goto last.
+  Status visited_event(Option* o, LaunchPlan* plan) {
+    FGMPI_TRY(value_of(o));
+    const auto event = parse_int(o->value);
+    if (o->value != "last" && (!event || *event < 1))
+      return error(MPI_ERR_ARG, "%s: allowed is the number of an event, or last",
+                   o->text().c_str());
+    plan->rewind.visits = true;
+    plan->rewind.event = event.value_or(0);
     return {};
   }
   Status name_of_call(Option* o, LaunchPlan* plan) {
@@ -490,23 +505,29 @@ class Parser {
   /// Checks that nothing stands beside -record and -rewind that they do not know.
   Status check_recording(const LaunchPlan& plan) const {
     const bool records = !plan.record.file.empty(), rewinds = !plan.rewind.file.empty();
-    if (!rewinds && (plan.rewind.lists || !plan.rewind.call.empty()))
-      return error(MPI_ERR_ARG, "-events, -call: allowed with -rewind");
+    const bool visits = plan.rewind.visits;
+    if ((!rewinds && (plan.rewind.lists || !plan.rewind.call.empty() || visits)) ||
+        (plan.rewind.lists && visits))
+      return error(MPI_ERR_ARG, "-events, -call, -goto: allowed with -rewind, -goto alone");
     if (!records && !rewinds) return {};
     const std::string option =
         records ? "-record " + plan.record.file : "-rewind " + plan.rewind.file;
     if ((records && rewinds) || plan.explore.wanted || !plan.replay.empty() || plan.check ||
         plan.report.any() || plan.survives || !track_.empty() || !plan.predict.machine.empty())
       return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
-                   records ? "-n, -nfg, -ranks, -env, -genv and -x" : "-events and -call");
+                   records ? "-n, -nfg, -ranks, -env, -genv and -x" : "-events, -call and -goto");
     const ProgramSection& s = sections_[0];
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "%s: %zu programs are given; allowed is one", option.c_str(),
                    sections_.size());
-    if (rewinds && (!s.program.empty() || s.processes || s.nfg || s.ranks || !s.options.empty()))
-      return error(MPI_ERR_ARG,
-                   "%s: allowed beside it are -events and -call; the file says the rest",
-                   option.c_str());
+    const bool debugs = rewinds && !s.program.empty() && !plan.rewind.lists && !visits &&
+                        s.program[0].substr(s.program[0].rfind('/') + 1) == "gdb";
+    if (rewinds &&
+        ((!s.program.empty() && !debugs) || s.processes || s.nfg || s.ranks || !s.options.empty()))
+      return error(
+          MPI_ERR_ARG,
+          "%s: allowed beside it are -events, -call, -goto and gdb; the file says the rest",
+          option.c_str());
     return {};
   }
 

@@ -66,7 +66,8 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -record FILE      records the run, with all ranks in one process: docs/rewinding.md
-  -rewind FILE      repeats a recorded run; with -events [RANK] [-call NAME]: prints its MPI calls
+  -rewind FILE      repeats a recorded run; with -events [RANK] [-call NAME]: prints its MPI calls; with -goto EVENT: goes there
+  -rewind FILE gdb  visits the run's MPI calls in gdb: fgmpi goto, back, forward, events
   -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)
   -ranks N,N,...    with -predict: a run for each number, and a table
   -predict-compute=C     what computing takes there: measured (by the file's speed), typical, a factor, or none
@@ -350,7 +351,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpiexec: %s\n", failed.what().c_str());
     return fgmpi::launcher::exit_status(failed);
   }
-  if (!plan.rewind.file.empty()) return fgmpi::launcher::rewind(plan);
+  if (!plan.rewind.file.empty()) return fgmpi::launcher::rewind(plan, setting.library_folder);
   if (!plan.replay.empty()) return replay(plan, &checked);
   if (plan.explore.wanted) return explore(plan, checked.folder());
   if (plan.dry_run) {

@@ -23,6 +23,8 @@
 #include "launcher/mpiexec/listed_events.h"
 #include "launcher/mpiexec/program.h"
 #include "launcher/mpiexec/recorded_run.h"
+#include "launcher/mpiexec/rewound_run.h"
+#include "launcher/mpiexec/visited_run.h"
 #include "rewind/control.h"
 
 namespace fgmpi::launcher {
@@ -119,10 +121,21 @@ int status_of(pid_t child) {
 Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
   pid_t child = 0;
   int control = -1;
-  FGMPI_TRY(start_again(run, {1, 0}, &child, &control));
+  FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 0}, &child, &control));
   print_events(control, child, wishes);
   close(control);
   *status = status_of(child);
+  return {};
+}
+
+/// -goto: visits events.
+Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
+  pid_t child = 0;
+  int control = -1;
+  FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 1}, &child, &control));
+  RewoundRun rewound(child, control, settings::size(settings::kRewindMemory));
+  rewound.run_through();
+  *status = visit(&rewound, static_cast<uint64_t>(wishes.event));
   return {};
 }
 
@@ -135,6 +148,23 @@ Status prepare_again(RecordedRun* run, int fd) {
   for (std::string& variable : run->environment)
     if (variable.starts_with(name)) variable = name + "rewind";
   return place_descriptor(fd, rewind::kRecordingFd);
+}
+
+/// Executes gdb, which starts mpiexec -rewind FILE -goto last for itself.
+Status execute_debugger(const RecordedRun& run, const LaunchPlan::Rewind& wishes,
+                        const std::string& library_folder) {
+  FGMPI_TRY(run.check_files());
+  std::error_code failed;
+  const std::string file = std::filesystem::absolute(wishes.file, failed).string();
+  environment::set("FGMPI_MPIEXEC",
+                   std::filesystem::read_symlink("/proc/self/exe", failed).c_str());
+  Words words = {wishes.debugger[0], "-q", "-ex", "set confirm off"};
+  words.insert(words.end(), {"-ex", "source " + library_folder + "/libmpich.so.12-gdb.py", "-ex",
+                             "fgmpi rewind '" + file + "'"});
+  words.insert(words.end(), wishes.debugger.begin() + 1, wishes.debugger.end());
+  words.push_back(run.path);
+  execvp(words[0].c_str(), pointers(words).data());
+  return error(MPI_ERR_OTHER, "%s: %s", words[0].c_str(), std::strerror(errno));
 }
 
 }  // namespace
@@ -163,13 +193,23 @@ Status record(const LaunchPlan& plan, const std::string& library_folder) {
   return execute(run);
 }
 
-int rewind(const LaunchPlan& plan) {
+int rewind(const LaunchPlan& plan, const std::string& library_folder) {
   RecordedRun run;
   rewind::RecordingHeader header{};
   int fd = -1, status = 1;
   Status done = RecordedRun::open(plan.rewind.file, &run, &header, &fd);
+  if (done.ok() && !plan.rewind.debugger.empty()) {
+    done = execute_debugger(run, plan.rewind, library_folder);
+    std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());
+    return 1;
+  }
   if (done.ok()) done = prepare_again(&run, fd);
-  if (done.ok()) done = plan.rewind.lists ? list_events(run, plan.rewind, &status) : execute(run);
+  if (done.ok() && plan.rewind.lists)
+    done = list_events(run, plan.rewind, &status);
+  else if (done.ok() && plan.rewind.visits)
+    done = visit_events(run, plan.rewind, &status);
+  else if (done.ok())
+    done = execute(run);
   if (!done.ok()) std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());
   return status;
 }

@@ -19,6 +19,6 @@ Status record(const LaunchPlan& plan, const std::string& library_folder);
 
 /// -rewind: executes the recorded program in place of mpiexec, or, for -events, lists what it does.
 /// Returns the exit status of mpiexec, after a line about what is wrong.
-int rewind(const LaunchPlan& plan);
+int rewind(const LaunchPlan& plan, const std::string& library_folder);
 
 }  // namespace fgmpi::launcher

@@ -1,0 +1,110 @@
+// The commands of a visit.
+
+#include "launcher/mpiexec/visited_run.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+
+#include "base/clock.h"
+#include "base/strings.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+class Visit {
+ public:
+  explicit Visit(RewoundRun* run) : run_(*run) {}
+
+  bool go_to(uint64_t event) {
+    pid_t process = 0;
+    const int64_t start = now_ns();
+    if (const Status gone = run_.go_to(event, &process); !gone.ok()) {
+      say(gone.what());
+      return false;
+    }
+    at_ = event;
+    const double seconds = 1e-9 * static_cast<double>(now_ns() - start);
+    say(format("at %" PRIu64 " of %" PRIu64 ": %s: process %d, in %.3f s", event, run_.events(),
+               run_.line_of(event).c_str(), process, seconds));
+    return true;
+  }
+
+  /// Returns false behind "quit".
+  bool follow(const std::string& line) {
+    std::istringstream in(line);
+    std::string command, word;
+    in >> command >> word;
+    const std::optional<int64_t> number = parse_int(word);
+    if (command == "goto" && (number || word == "last"))
+      go_to(number ? static_cast<uint64_t>(*number) : run_.events());
+    else if (command == "back")
+      step(number.value_or(1));
+    else if (command == "forward")
+      step(-number.value_or(1));
+    else if (command == "rank" && number)
+      go_to_rank(*number);
+    else if (command == "events")
+      list(number.value_or(-1));
+    else if (command == "snapshots")
+      say(format("%zu snapshots, %.1f MiB", run_.snapshots(),
+                 static_cast<double>(run_.snapshot_bytes()) / (1 << 20)));
+    else if (!command.empty() && command != "quit")
+      say(command + ": allowed are goto EVENT, back, forward, rank, events, snapshots, quit");
+    return command != "quit";
+  }
+
+ private:
+  static void say(const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  }
+
+  void step(int64_t steps) {
+    const uint64_t event = run_.find_step(at_, run_.at(at_).rank, steps);
+    if (event)
+      go_to(event);
+    else
+      say(format("rank %d has no such event", run_.at(at_).rank));
+  }
+
+  void go_to_rank(int64_t rank) {
+    const uint64_t event =
+        run_.at(at_).rank == rank ? at_ : run_.find_step(at_, static_cast<int32_t>(rank), 1);
+    if (event)
+      go_to(event);
+    else
+      say(format("rank %lld has no event up to here", static_cast<long long>(rank)));
+  }
+
+  void list(int64_t rank) {
+    constexpr size_t kMostLines = 20;
+    std::vector<uint64_t> found;
+    for (uint64_t event = at_; event > 0 && found.size() < kMostLines; --event)
+      if (rank < 0 || run_.at(event).rank == rank) found.push_back(event);
+    std::reverse(found.begin(), found.end());
+    for (uint64_t event : found) say(format("%" PRIu64 " %s", event, run_.line_of(event).c_str()));
+    say("end");
+  }
+
+  RewoundRun& run_;
+  uint64_t at_ = 1;
+};
+
+}  // namespace
+
+int visit(RewoundRun* run, uint64_t event) {
+  if (run->events() == 0) {
+    std::fprintf(stderr, "mpiexec: -goto: the run has no events\n");
+    return 1;
+  }
+  Visit now(run);
+  if (!now.go_to(event ? event : run->events())) return 1;
+  for (std::string line; std::getline(std::cin, line);)
+    if (!now.follow(line)) break;
+  return 0;
+}
+
+}  // namespace fgmpi::launcher
