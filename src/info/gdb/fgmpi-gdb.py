@@ -5,6 +5,9 @@
     proclet RANK symbols  loads the symbols of the rank's images (the program's, private libraries' and those of what the
                           rank has loaded), for breakpoints and variables
     proclet RANK print NAME  the rank's variable of this name (global or static of a file)
+    fgmpi rewind FILE     visits the events (MPI calls) of a run that mpiexec -record has recorded
+    fgmpi goto N|last, fgmpi back [N], fgmpi forward [N], fgmpi rank RANK, fgmpi events [RANK]
+                          to event N; to the N-th one before or behind, of the same rank; to the last one of another rank; lists
     gcore [FILE]          gdb's own command, which omits mappings with unreadable pages; this script adds their other pages
 
 gdb loads this script with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows that; otherwise use
@@ -13,7 +16,9 @@ files: a backtrace unwinds from the rank's saved registers and changes nothing i
 """
 
 import os
+import re
 import struct
+import subprocess
 
 import gdb
 import gdb.unwinder
@@ -294,6 +299,85 @@ class Gcore(gdb.Command):
                 add_missing_memory(core, pid)
 
 
+class Visit:
+    """A recorded run, whose processes `mpiexec -rewind FILE -goto EVENT` keeps: it names one that waits at the event."""
+
+    def __init__(self, mpiexec, recording):
+        self.mpiexec = subprocess.Popen(
+            [mpiexec, "-rewind", recording, "-goto", "last"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            preexec_fn=os.setpgrp  # Ctrl-C is for gdb
+        )
+        gdb.execute("handle SIGSYS nostop noprint pass", to_string=True)
+        self.attach(self.answer())
+
+    def answer(self):
+        line = self.mpiexec.stdout.readline()
+        if not line:
+            raise gdb.GdbError("mpiexec -rewind has ended")
+        return line.rstrip("\n")
+
+    def order(self, line):
+        self.mpiexec.stdin.write(line + "\n")
+        self.mpiexec.stdin.flush()
+
+    def attach(self, answer):
+        """Goes on in the process that an answer names: "at N of M: rank R CALL ... at LINE: process PID, in S s"."""
+        found = re.match(r"at \d+ of \d+: rank (-?\d+) .*: process (\d+), in ", answer)
+        if not found:
+            raise gdb.GdbError(answer)
+        if gdb.selected_inferior().pid:
+            gdb.execute("kill", to_string=True)
+        gdb.execute("attach " + found.group(2), to_string=True)
+        debugged = int(gdb.parse_and_eval("(unsigned long)&fgmpi_rewind_debugged"))
+        gdb.selected_inferior().write_memory(debugged, struct.pack("<I", 1))
+        stop = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True, temporary=True)
+        stop.silent = True
+        gdb.execute("continue", to_string=True)
+        t = table()
+        load_symbols(t, int(found.group(1)) - t["first_world_rank"])
+        self.select_program()
+        print(answer)
+
+    @staticmethod
+    def select_program():
+        """Selects the innermost frame of the program, and prints it."""
+        frame = gdb.newest_frame()
+        while frame and (frame.find_sal().symtab is None or "/src/rewind/" in frame.find_sal().symtab.fullname()
+                         or (frame.name() or "").startswith(("MPI_", "PMPI_", "tape_", "fgmpi::"))):
+            frame = frame.older()
+        if frame:
+            frame.select()
+            gdb.execute("frame")
+
+
+class Fgmpi(gdb.Command):
+    """fgmpi rewind FILE | goto EVENT|last | back [N] | forward [N] | rank RANK | events [RANK]: events of a recorded run."""
+
+    def __init__(self):
+        super().__init__("fgmpi", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        words = gdb.string_to_argv(argument)
+        if len(words) == 2 and words[0] == "rewind":
+            # gdb may load this script once more, with the library: what it keeps is in gdb's own module.
+            gdb.fgmpi_visit = Visit(os.environ.get("FGMPI_MPIEXEC", "mpiexec"), words[1])
+            return
+        if not words or words[0] not in ("goto", "back", "forward", "rank", "events"):
+            raise gdb.GdbError(self.__doc__)
+        visit = getattr(gdb, "fgmpi_visit", None)
+        if not visit:
+            raise gdb.GdbError("no run is visited: fgmpi rewind FILE")
+        visit.order(" ".join(words))
+        answer = visit.answer()
+        if words[0] != "events":
+            visit.attach(answer)
+            return
+        while answer != "end":
+            print(answer)
+            answer = visit.answer()
+
+
 InfoProclets()
 Proclet()
 Gcore()
+Fgmpi()
