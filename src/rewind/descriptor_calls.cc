@@ -129,7 +129,7 @@ long control_file(const TrappedCall& call) {
   begin(call);
   pass(&kind);
   pass(&result);
-  if (command == F_GETLK && result >= 0)
+  if ((command == F_GETLK || command == F_OFD_GETLK) && result >= 0)
     pass_bytes(reinterpret_cast<void*>(call.arguments[2]), sizeof(struct flock));
   end_input();
   if (is_repeated() && static_cast<FileKind>(kind) == FileKind::kMemory) make_call(call);
