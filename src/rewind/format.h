@@ -50,7 +50,7 @@ static_assert(sizeof(RecordingHeader) <= kHeaderBytes);
 struct SealedChunk {
   uint32_t stream;
   uint32_t stored;  ///< bytes that follow; kChunkBytes: not compressed
-  uint32_t bytes;   ///< once unpacked
+  uint32_t bytes;   ///< once unpacked: kChunkBytes
   uint32_t checksum;
   uint64_t serial;
 };

@@ -38,6 +38,7 @@ struct PackedChunk {
   uint8_t bytes[kChunkBytes];
 };
 PackedChunk g_packed;
+ChunkWindow g_windows[kStreams];
 
 long read_at(void* to, size_t size, uint64_t at) {
   return direct_call(SYS_pread64, kRecordingFd, to, size, at);
@@ -51,7 +52,7 @@ bool read_header() {
 
 void seal(RecordingStream stream) {
   Chunk& c = g_chunks[stream];
-  size_t stored = pack(c.bytes, kChunkBytes, g_packed.bytes, kChunkBytes - 1);
+  size_t stored = g_windows[stream].pack(c.bytes, g_packed.bytes, kChunkBytes - 1);
   if (stored == 0) std::memcpy(g_packed.bytes, c.bytes, stored = kChunkBytes);
   const auto sum = static_cast<uint32_t>(hash_bytes(g_packed.bytes, stored));
   g_packed.head = {stream, static_cast<uint32_t>(stored), kChunkBytes, sum, c.serial};
@@ -82,7 +83,7 @@ bool load_next(RecordingStream stream) {
   while (c.next + sizeof head <= header().file_bytes) {
     if (read_at(&head, sizeof head, c.next) != sizeof head) return false;
     const uint64_t at = c.next + sizeof head;
-    if (head.stored > kChunkBytes || head.bytes > kChunkBytes) return false;
+    if (head.stored > kChunkBytes || head.bytes != kChunkBytes) return false;
     c.next = at + head.stored;
     if (head.stream != stream || head.serial != c.serial) continue;
     if (read_at(g_packed.bytes, head.stored, at) != static_cast<long>(head.stored)) return false;
@@ -91,9 +92,11 @@ bool load_next(RecordingStream stream) {
     ++c.serial;
     c.at = 0;
     c.size = head.bytes;
-    if (head.stored < kChunkBytes) return unpack(g_packed.bytes, head.stored, c.bytes, c.size);
-    std::memcpy(c.bytes, g_packed.bytes, c.size);
-    return c.size == kChunkBytes;
+    if (head.stored < kChunkBytes)
+      return g_windows[stream].unpack(g_packed.bytes, head.stored, c.bytes);
+    std::memcpy(c.bytes, g_packed.bytes, kChunkBytes);
+    g_windows[stream].add(c.bytes);
+    return true;
   }
   return load_open(stream);
 }
