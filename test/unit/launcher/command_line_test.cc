@@ -207,13 +207,20 @@ TEST(CommandLine, AllFormsOfAnOptionAreAlike) {
                         {"fuzz", "8", "-nfg 2 prog"},
                         {"resume", "file", ""},
                         {"replay", "file", "prog"},
+                        {"record", "file", "-nfg 2 prog"},
+                        {"rewind", "file", "-events 3 -call MPI_Recv"},
+                        {"rewind", "file", "gdb -q"},
+                        {"goto", "7", "-rewind file"},
                         {"explore-files", "*.txt", "-explore prog"}};
   auto all_of = [](const std::string& line) {
     LaunchPlan plan;
     const Status made = make_plan(words(line), kSetting, &plan);
     if (!made.ok()) return "error: " + made.what();
     return joined(plan.hydra) + "|" + joined(plan.check_reports) + "|" + plan.report.file + "|" +
-           plan.replay + "|" + plan.explore.resumed + "|" + joined(plan.explore.files) + "|" +
+           plan.replay + "|" + plan.record.file + joined(plan.record.program) + "|" +
+           plan.rewind.file + plan.rewind.call + joined(plan.rewind.debugger) +
+           std::to_string(plan.rewind.rank) + std::to_string(plan.rewind.event) + "|" +
+           plan.explore.resumed + "|" + joined(plan.explore.files) + "|" +
            std::to_string(plan.explore.seeds) + "|" + std::to_string(plan.names_hosts);
   };
   for (const auto& [name, value, rest] : kOptions) {
@@ -305,6 +312,23 @@ TEST(CommandLine, BadValuesAreNamedWithWhatIsAllowed) {
   EXPECT_EQ(plan_of("-nfg 2 -ranks 3 prog"), "error: -nfg 2 and -ranks 3: allowed is one of them");
   EXPECT_EQ(plan_of("-n 4 -ranks 3 prog"),
             "error: -ranks 3 with -n 4: allowed is at least one rank for each process");
+}
+
+TEST(CommandLine, RecordingRefusesWhatItDoesNotKnow) {
+  for (const char* line :
+       {"-record a -rewind b", "-record a -n 2 p : -n 2 q", "-record a -check p", "-record a -ft p",
+        "-record a -report r.html p", "-record a -predict m p", "-record a -explore p",
+        "-record a -host h p", "-rewind a p", "-rewind a -n 2", "-rewind a -events -goto 2",
+        "-rewind a -goto 0", "-rewind a -goto x", "-events p", "-goto 3 p", "-call MPI_Send p",
+        "-rewind a -events gdb"}) {
+    LaunchPlan plan;
+    EXPECT_FALSE(make_plan(words(line), kSetting, &plan).ok()) << line;
+  }
+  LaunchPlan plan;
+  ASSERT_TRUE(make_plan(words("-record a -n 3 -nfg 4 -env A b p q"), kSetting, &plan).ok());
+  EXPECT_EQ(plan.record.ranks, 12);
+  EXPECT_EQ(joined(plan.record.program), "p q");
+  EXPECT_EQ(plan.record.variables.at(0), std::make_pair(std::string("A"), std::string("b")));
 }
 
 }  // namespace
