@@ -17,7 +17,7 @@ namespace fgmpi::rewind {
 namespace {
 
 /// The program's own action.
-KernelAction g_action{};
+KernelSignalAction g_action{};
 
 /// The bytes of the instruction at this address, if it reads the counter; else 0.
 unsigned counter_instruction(const uint8_t* at) {
@@ -42,7 +42,7 @@ uint64_t read_counter_of_run() {
 
 /// Lets the signal end the process, as without a handler.
 void end_by_fault(const siginfo_t* info) {
-  const KernelAction by_default{};
+  const KernelSignalAction by_default{};
   direct_call(SYS_rt_sigaction, SIGSEGV, &by_default, nullptr, sizeof by_default.mask);
   // A fault happens again behind this handler; a signal that was sent does not.
   if (info->si_code <= 0)
@@ -72,15 +72,15 @@ void on_fault(int number, siginfo_t* info, void* data) {
 
 void start_counter_trap() {
   if (direct_call(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV) != 0) return;
-  const KernelAction ours{on_fault, SA_SIGINFO | SA_NODEFER | SA_ONSTACK | kHasRestorer,
-                          fgmpi_rewind_sigaction_return, 0};
+  const KernelSignalAction ours{on_fault, SA_SIGINFO | SA_NODEFER | SA_ONSTACK | kHasRestorer,
+                                fgmpi_rewind_sigaction_return, 0};
   direct_call(SYS_rt_sigaction, SIGSEGV, &ours, &g_action, sizeof ours.mask);
 }
 
 void continue_counter_trap() { direct_call(SYS_prctl, PR_SET_TSC, PR_TSC_SIGSEGV); }
 
 long set_fault_action(const void* action, void* before) {
-  const KernelAction old = g_action;
+  const KernelSignalAction old = g_action;
   if (action) std::memcpy(&g_action, action, sizeof g_action);
   if (before) std::memcpy(before, &old, sizeof old);
   return 0;

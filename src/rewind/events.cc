@@ -20,9 +20,9 @@
 #include "rewind/snapshots.h"
 #include "rewind/trap.h"
 
-namespace fgmpi::rewind {
+uint64_t fgmpi_rewind_events = 0;
 
-uint64_t g_events = 0;
+namespace fgmpi::rewind {
 
 namespace {
 
@@ -92,25 +92,25 @@ void count_call(const CallBegun& call) {
     if (!header().ended) end_with_recording();
     report_difference("it calls %s where the recorded one has ended", call.name);
   }
-  ++g_events;
+  ++fgmpi_rewind_events;
   const uint16_t hash = hash_of(call, rank);
   if (is_recorded()) {
     *g_event_chunk.next++ = hash;
     header().open[kEvents].used += sizeof hash;
-    header().events = g_events;
+    header().events = fgmpi_rewind_events;
     return;
   }
-  if (rank >= 0 && rank < kMostRanks) g_last[rank] = {g_events, call.name, call.place};
+  if (rank >= 0 && rank < kMostRanks) g_last[rank] = {fgmpi_rewind_events, call.name, call.place};
   if (*g_event_chunk.next++ != hash) report_difference("this call is not the recorded one");
   if (g_lists) list(call, rank);
-  if (__builtin_expect(g_events >= fgmpi_rewind_check_at, 0)) check_event();
+  if (__builtin_expect(fgmpi_rewind_events >= fgmpi_rewind_check_at, 0)) check_event();
 }
 
 void describe_last_event(char* words, size_t size) {
   const int32_t rank = running_rank();
   const RankEvent last = rank >= 0 && rank < kMostRanks ? g_last[rank] : RankEvent{};
   if (last.number == 0) {
-    std::snprintf(words, size, "event %llu", static_cast<unsigned long long>(g_events));
+    std::snprintf(words, size, "event %llu", static_cast<unsigned long long>(fgmpi_rewind_events));
     return;
   }
   const uint64_t place =
@@ -119,7 +119,8 @@ void describe_last_event(char* words, size_t size) {
   const bool found = privatize::find_source_line(place - 1, line, sizeof line);
   std::snprintf(words, size, "event %llu, rank %d %s %s%s%s",
                 static_cast<unsigned long long>(last.number), rank,
-                last.number == g_events ? "in" : "behind", last.call, found ? " at " : "", line);
+                last.number == fgmpi_rewind_events ? "in" : "behind", last.call,
+                found ? " at " : "", line);
 }
 
 void set_places(uint64_t (*place_of)(const void* place)) { g_place_of = place_of; }

@@ -7,10 +7,10 @@
 
 #include "rewind/hooks.h"
 
-namespace fgmpi::rewind {
+/// Events so far; a debugger reads it.
+extern "C" [[gnu::visibility("default")]] uint64_t fgmpi_rewind_events;
 
-/// Events so far.
-[[gnu::visibility("hidden")]] extern uint64_t g_events;
+namespace fgmpi::rewind {
 
 /// Writes the hash of the next event, or compares it with the recorded one.
 void count_call(const CallBegun& call);

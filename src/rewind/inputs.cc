@@ -35,8 +35,8 @@ uint64_t next_number() {
 }  // namespace
 
 void begin_input(uint64_t tag) {
-  const uint64_t since = g_events - g_last_event;
-  g_last_event = g_events;
+  const uint64_t since = fgmpi_rewind_events - g_last_event;
+  g_last_event = fgmpi_rewind_events;
   if (is_recorded()) {
     put_number(kInputs, since);
     put_number(kInputs, tag);

@@ -7,7 +7,7 @@
 
 namespace fgmpi::rewind {
 
-struct KernelAction {
+struct KernelSignalAction {
   void (*handler)(int, siginfo_t*, void*);
   unsigned long flags;
   const void* restorer;

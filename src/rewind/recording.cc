@@ -24,7 +24,7 @@ namespace {
 /// Far from where the system places anything by itself.
 uint8_t* const kMapping = reinterpret_cast<uint8_t*>(0x600000000000);
 
-struct Chunk {
+struct StreamChunk {
   uint8_t* bytes = nullptr;
   size_t at = 0;    ///< the next byte to write or read
   size_t size = 0;  ///< reading: bytes that there are
@@ -32,7 +32,7 @@ struct Chunk {
   uint64_t next = 0;     ///< reading: where to look for the next sealed chunk
   bool is_last = false;  ///< reading: this is the open chunk of the file
 };
-Chunk g_chunks[kStreams];
+StreamChunk g_chunks[kStreams];
 struct PackedChunk {
   SealedChunk head;
   uint8_t bytes[kChunkBytes];
@@ -51,7 +51,7 @@ bool read_header() {
 }
 
 void seal(RecordingStream stream) {
-  Chunk& c = g_chunks[stream];
+  StreamChunk& c = g_chunks[stream];
   size_t stored = g_windows[stream].pack(c.bytes, g_packed.bytes, kChunkBytes - 1);
   if (stored == 0) std::memcpy(g_packed.bytes, c.bytes, stored = kChunkBytes);
   const auto sum = static_cast<uint32_t>(hash_bytes(g_packed.bytes, stored));
@@ -68,7 +68,7 @@ void seal(RecordingStream stream) {
 
 /// Reads the open chunk of the file, which has no seal.
 bool load_open(RecordingStream stream) {
-  Chunk& c = g_chunks[stream];
+  StreamChunk& c = g_chunks[stream];
   const OpenChunk& open = header().open[stream];
   if (c.is_last || open.serial != c.serial || open.used > kChunkBytes) return false;
   c.is_last = true;
@@ -78,7 +78,7 @@ bool load_open(RecordingStream stream) {
 }
 
 bool load_next(RecordingStream stream) {
-  Chunk& c = g_chunks[stream];
+  StreamChunk& c = g_chunks[stream];
   SealedChunk& head = g_packed.head;
   while (c.next + sizeof head <= header().file_bytes) {
     if (read_at(&head, sizeof head, c.next) != sizeof head) return false;
@@ -130,7 +130,7 @@ const char* open_recording(RunMode mode) {
 }
 
 void put(RecordingStream stream, const void* bytes, size_t size) {
-  Chunk& c = g_chunks[stream];
+  StreamChunk& c = g_chunks[stream];
   const auto* from = static_cast<const uint8_t*>(bytes);
   while (size > 0) {
     const size_t n = size < kChunkBytes - c.at ? size : kChunkBytes - c.at;
@@ -149,7 +149,7 @@ void put_number(RecordingStream stream, uint64_t value) {
 void commit(RecordingStream stream) { header().open[stream].used = g_chunks[stream].at; }
 
 bool get(RecordingStream stream, void* bytes, size_t size) {
-  Chunk& c = g_chunks[stream];
+  StreamChunk& c = g_chunks[stream];
   auto* to = static_cast<uint8_t*>(bytes);
   while (size > 0) {
     if (c.at == c.size && !load_next(stream)) return false;
@@ -176,7 +176,7 @@ bool get_number(RecordingStream stream, uint64_t* value) {
 }
 
 bool turn_event_chunk() {
-  Chunk& c = g_chunks[kEvents];
+  StreamChunk& c = g_chunks[kEvents];
   if (is_recorded()) {
     seal(kEvents);
     open_events(kChunkBytes);

@@ -79,7 +79,8 @@ bool fork_reported(ControlReport::Kind kind) {
     continue_trap();
     return true;
   }
-  if (process > 0) send_report({kind, static_cast<int32_t>(process), g_events, {}}, ends[0]);
+  if (process > 0)
+    send_report({kind, static_cast<int32_t>(process), fgmpi_rewind_events, {}}, ends[0]);
   direct_call(SYS_close, ends[0]);
   direct_call(SYS_close, ends[1]);
   return false;
@@ -100,7 +101,7 @@ void serve() {
 bool comes_near_stop() {
   const uint64_t before =
       g_looked_at < fgmpi_rewind_stop_at ? fgmpi_rewind_stop_at - g_looked_at : 0;
-  const uint64_t now = fgmpi_rewind_stop_at - g_events;
+  const uint64_t now = fgmpi_rewind_stop_at - fgmpi_rewind_events;
   for (const uint64_t distance : kNearStop)
     if (before > distance && now <= distance) return true;
   return false;
@@ -108,8 +109,8 @@ bool comes_near_stop() {
 
 void take_snapshot() {
   const int64_t start = real_now();
-  const bool near = g_events <= fgmpi_rewind_stop_at && comes_near_stop();
-  g_looked_at = g_events;
+  const bool near = fgmpi_rewind_events <= fgmpi_rewind_stop_at && comes_near_stop();
+  g_looked_at = fgmpi_rewind_events;
   if (start < g_next_snapshot && !near) return;
   if (fork_reported(ControlReport::kSnapshot)) serve();
   const int64_t end = real_now();
@@ -119,8 +120,10 @@ void take_snapshot() {
 /// Waits until mpiexec orders the process on, or a debugger is attached.
 void wait_for_order() {
   send_listed();
-  send_report(
-      {ControlReport::kStopped, static_cast<int32_t>(direct_call(SYS_getpid)), g_events, {}});
+  send_report({ControlReport::kStopped,
+               static_cast<int32_t>(direct_call(SYS_getpid)),
+               fgmpi_rewind_events,
+               {}});
   ControlOrder order;
   while (!fgmpi_rewind_debugged) {
     pollfd control{kControlFd, POLLIN, 0};
@@ -158,16 +161,16 @@ void begin_serving(const ControlOrder& order) {
 
 void check_event() {
   if (g_snapshots) take_snapshot();
-  while (g_events >= fgmpi_rewind_stop_at) {
+  while (fgmpi_rewind_events >= fgmpi_rewind_stop_at) {
     if (!fgmpi_rewind_debugged) {
       wait_for_order();
       continue;
     }
     fgmpi_rewind_stopped();
-    if (g_events >= fgmpi_rewind_stop_at) fgmpi_rewind_stop_at = UINT64_MAX;
+    if (fgmpi_rewind_events >= fgmpi_rewind_stop_at) fgmpi_rewind_stop_at = UINT64_MAX;
   }
   fgmpi_rewind_check_at =
-      std::min<uint64_t>(uint64_t{fgmpi_rewind_stop_at}, g_events + kEventsPerLook);
+      std::min<uint64_t>(uint64_t{fgmpi_rewind_stop_at}, fgmpi_rewind_events + kEventsPerLook);
 }
 
 }  // namespace fgmpi::rewind

@@ -1,10 +1,10 @@
 // System calls of the scheduler's thread, trapped: each leads to answer_call() (inputs.cc).
 //
 // The kernel raises SIGSYS for a system call of this thread ("syscall user dispatch", Linux 5.11 on
-// x86-64) unless its instruction lies in the code of direct_call(). Threads that start later, children
-// and executed programs are not trapped. The clocks that the kernel answers without a system call
-// (its vDSO) are replaced by functions of this layer.
-// Thread rule: the scheduler's thread.
+// x86-64) unless its instruction lies in the code of direct_call(). Threads that start later,
+// children and executed programs are not trapped. The clocks that the kernel answers without a
+// system call (its vDSO) are replaced by functions of this layer. Thread rule: the scheduler's
+// thread.
 #pragma once
 
 #include <signal.h>
@@ -42,7 +42,7 @@ struct TrappedCall {
 
 /// Begins to trap. Returns an error in words, or nullptr.
 const char* start_trap();
-/// The same in a child of fork(), which the kernel does not trap.
+/// Begins again in a child of fork(), which the kernel does not trap.
 void continue_trap();
 void stop_trap();
 

@@ -12,6 +12,9 @@ extern "C" long fgmpi_rewind_direct_call(long number, long a, long b, long c, lo
 
 namespace fgmpi::rewind {
 
+long g_recorded_pid = 0;
+void stand_in(long) {}
+
 const char* start_trap() { return "runs can be recorded on x86-64 only"; }
 long set_fault_action(const void*, void*) { return 0; }
 void continue_trap() {}

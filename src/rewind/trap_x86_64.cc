@@ -23,7 +23,8 @@
 #define PR_SYS_DISPATCH_ON 1
 #endif
 
-// Debuggers know the code by which a handler returns by its instructions, and by "sigaction" in its name.
+// Debuggers know the code by which a handler returns by its instructions, and by "sigaction" in its
+// name.
 // The kernel lets system calls pass behind which the instruction lies between the two labels.
 asm(R"(
   .text
@@ -155,7 +156,7 @@ bool replace_clocks() {
 void unblock_in_handlers() {
   constexpr uint64_t kSys = uint64_t{1} << (SIGSYS - 1);
   for (int s = 1; s < NSIG; ++s) {
-    KernelAction action{};
+    KernelSignalAction action{};
     if (direct_call(SYS_rt_sigaction, s, nullptr, &action, sizeof action.mask) != 0) continue;
     if (!(action.mask & kSys)) continue;
     action.mask &= ~kSys;
@@ -167,8 +168,8 @@ void unblock_in_handlers() {
 }  // namespace
 
 const char* start_trap() {
-  const KernelAction action{on_call, SA_SIGINFO | SA_NODEFER | kHasRestorer,
-                            fgmpi_rewind_sigaction_return, 0};
+  const KernelSignalAction action{on_call, SA_SIGINFO | SA_NODEFER | kHasRestorer,
+                                  fgmpi_rewind_sigaction_return, 0};
   if (direct_call(SYS_rt_sigaction, SIGSYS, &action, nullptr, sizeof action.mask) != 0)
     return "SIGSYS cannot be handled";
   unblock_in_handlers();
@@ -192,7 +193,7 @@ void stop_trap() {
 }
 
 const void* without_trap_signal(const void* action) {
-  static KernelAction copy;
+  static KernelSignalAction copy;
   std::memcpy(&copy, action, sizeof copy);
   copy.mask &= ~(uint64_t{1} << (SIGSYS - 1));
   return &copy;

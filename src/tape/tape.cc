@@ -39,7 +39,7 @@ bool find_hooks() {
 
 using fgmpi::rewind::random_number;
 
-// Methods of std::random_device, by their symbols: the header's class has no such virtual functions.
+// Methods of std::random_device, by their symbols: the class has no virtual functions.
 EXPORT unsigned _ZNSt13random_device9_M_getvalEv(void* device) {
   return random_number("_ZNSt13random_device9_M_getvalEv", device);
 }

@@ -15,72 +15,12 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "launcher/mpiexec/config_file.h"
+#include "launcher/mpiexec/hydra_options.h"
 
 namespace fgmpi::launcher {
 namespace {
 
 constexpr int64_t kMaxNumber = 1 << 30;
-
-/// Hydra's options that are followed by one word, and (kTwoWords) by two words; no word follows
-/// all others.
-constexpr std::string_view kOneWord[] = {"genvlist",
-                                         "envlist",
-                                         "f",
-                                         "hosts",
-                                         "host",
-                                         "hostlist",
-                                         "hostfile",
-                                         "machinefile",
-                                         "machine",
-                                         "machines",
-                                         "machinelist",
-                                         "output-from",
-                                         "wdir",
-                                         "wd",
-                                         "path",
-                                         "launcher",
-                                         "launcher-exec",
-                                         "bootstrap",
-                                         "bootstrap-exec",
-                                         "rmk",
-                                         "topolib",
-                                         "bind-to",
-                                         "binding",
-                                         "map-by",
-                                         "membind",
-                                         "demux",
-                                         "iface",
-                                         "ppn",
-                                         "prepend-pattern",
-                                         "outfile-pattern",
-                                         "outfile",
-                                         "errfile-pattern",
-                                         "errfile",
-                                         "nameserver",
-                                         "order-nodes",
-                                         "localhost",
-                                         "usize",
-                                         "gpus-per-proc",
-                                         "arch",
-                                         "soft",
-                                         "file",
-                                         "ckpoint-interval",
-                                         "ckpoint-prefix",
-                                         "ckpointlib",
-                                         "timeout"};
-constexpr std::string_view kTwoWords[] = {"genv", "env"};  ///< or by one word, NAME=VALUE
-constexpr std::string_view kNamesHosts[] = {"f",        "hosts",    "host",
-                                            "hostlist", "hostfile", "machinefile",
-                                            "machine",  "machines", "machinelist"};
-
-/// Hardware units that hydra can bind processes to (-bind-to) and distribute them over (-map-by).
-/// All but those of kBindingUnitsWithoutNumber may be followed by ":N".
-constexpr std::string_view kBindingUnits[] = {
-    "numa",    "socket",   "core",     "hwthread", "l1cache",  "l1dcache", "l1icache", "l1ucache",
-    "l2cache", "l2dcache", "l2icache", "l2ucache", "l3cache",  "l3dcache", "l3icache", "l3ucache",
-    "l4cache", "l4dcache", "l4ucache", "l5cache",  "l5dcache", "l5ucache"};
-constexpr std::string_view kBindingUnitsWithoutNumber[] = {"none", "rr", "machine"};
-constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
 
 /// Options that are handled here and have no value. Open MPI's -oversubscribe and
 /// -allow-run-as-root change nothing: hydra needs neither.

@@ -198,6 +198,12 @@ int rewind(const LaunchPlan& plan, const std::string& library_folder) {
   rewind::RecordingHeader header{};
   int fd = -1, status = 1;
   Status done = RecordedRun::open(plan.rewind.file, &run, &header, &fd);
+  const bool begun = header.open[rewind::kInputs].used || header.open[rewind::kInputs].serial;
+  if (done.ok() && !begun)
+    done = error(MPI_ERR_FILE,
+                 "%s: nothing was recorded: the program does not start with this library; allowed "
+                 "is one that is linked with mpicc, mpicxx or mpifort",
+                 plan.rewind.file.c_str());
   if (done.ok() && !plan.rewind.debugger.empty()) {
     done = execute_debugger(run, plan.rewind, library_folder);
     std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());

@@ -166,9 +166,9 @@ long limits(const TrappedCall& call) {
   if (is_recorded()) {
     header().status = static_cast<int32_t>(call.arguments[0]);
     header().ended = 1;
-  } else if (header().ended && header().events != g_events) {
+  } else if (header().ended && header().events != fgmpi_rewind_events) {
     report_difference("it ends behind %llu MPI calls, the recorded one behind %llu",
-                      static_cast<unsigned long long>(g_events),
+                      static_cast<unsigned long long>(fgmpi_rewind_events),
                       static_cast<unsigned long long>(header().events));
   }
   at_end_of_run();

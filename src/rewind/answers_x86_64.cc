@@ -102,7 +102,7 @@ void compare_input(long fd, uint64_t hash) {
   for (long unit = 1000; unit > 0; unit /= 10)
     if (fd >= unit || unit == 1) link[at++] = static_cast<char>('0' + fd / unit % 10);
   link[at] = 0;
-  const long length = direct_call(SYS_readlink, link, path, sizeof path - 1);
+  const long length = direct_call(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
   path[std::max(length, 0L)] = 0;
   report_difference("%s has other contents than in the recorded run", path);
 }
