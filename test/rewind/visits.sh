@@ -30,3 +30,10 @@ grep -q '^\$1 = 0' out || fail "gdb: rank: $(cat out)"
 grep -q '^\$2 = 19' out || fail "gdb: the last exchange: $(cat out)"
 grep -qE "^\* [0-9] +running" out || fail "gdb: info proclets: $(cat out)"
 grep -q "MPI_Barrier" out || fail "gdb: a breakpoint behind the event: $(cat out)"
+
+# A cell that another rank has overwritten long before: the line, the rank and the time of the write.
+recorded 0 -ranks 4 "$programs/writes"
+timeout 200 "$bin/mpiexec" -rewind run.rec gdb -batch -ex "fgmpi rank 0" -ex "fgmpi last-write g_cells[6]" -ex "print i" >out 2>&1 </dev/null
+grep -qE "^g_cells\[6\] was written by rank 3 here, behind event [0-9]+" out || fail "last-write: $(cat out)"
+grep -q "the mistake" out || fail "last-write: another line: $(cat out)"
+grep -q '^\$1 = 700' out || fail "last-write: another time: $(cat out)"

@@ -8,6 +8,7 @@
     fgmpi rewind FILE     visits the events (MPI calls) of a run that mpiexec -record has recorded
     fgmpi goto N|last, fgmpi back [N], fgmpi forward [N], fgmpi rank RANK, fgmpi events [RANK]
                           to event N; to the N-th one before or behind, of the same rank; to the last one of another rank; lists
+    fgmpi last-write VARIABLE  goes to where it was changed last before the event: the line and the rank
     gcore [FILE]          gdb's own command, which omits mappings with unreadable pages; this script adds their other pages
 
 gdb loads this script with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows that; otherwise use
@@ -308,7 +309,8 @@ class Visit:
             preexec_fn=os.setpgrp  # Ctrl-C is for gdb
         )
         gdb.execute("handle SIGSYS nostop noprint pass", to_string=True)
-        self.attach(self.answer())
+        self.event = 0
+        self.show(self.answer())
 
     def answer(self):
         line = self.mpiexec.stdout.readline()
@@ -322,21 +324,81 @@ class Visit:
 
     def attach(self, answer):
         """Goes on in the process that an answer names: "at N of M: rank R CALL ... at LINE: process PID, in S s"."""
-        found = re.match(r"at \d+ of \d+: rank (-?\d+) .*: process (\d+), in ", answer)
+        found = re.match(r"at (\d+) of \d+: rank (-?\d+) .*: process (\d+), in ", answer)
         if not found:
             raise gdb.GdbError(answer)
         if gdb.selected_inferior().pid:
             gdb.execute("kill", to_string=True)
-        gdb.execute("attach " + found.group(2), to_string=True)
-        debugged = int(gdb.parse_and_eval("(unsigned long)&fgmpi_rewind_debugged"))
-        gdb.selected_inferior().write_memory(debugged, struct.pack("<I", 1))
+        gdb.execute("attach " + found.group(3), to_string=True)
+        self.event = int(found.group(1))
+        self.set_word("fgmpi_rewind_debugged", "<I", 1)
         stop = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True, temporary=True)
         stop.silent = True
         gdb.execute("continue", to_string=True)
         t = table()
-        load_symbols(t, int(found.group(1)) - t["first_world_rank"])
+        load_symbols(t, int(found.group(2)) - t["first_world_rank"])
+
+    def show(self, answer):
+        self.attach(answer)
         self.select_program()
         print(answer)
+
+    @staticmethod
+    def set_word(name, form, value):
+        at = int(gdb.parse_and_eval("(unsigned long)&" + name))
+        gdb.selected_inferior().write_memory(at, struct.pack(form, value))
+
+    def ask(self, line):
+        self.order(line)
+        return self.answer()
+
+    def run_to_writes(self, place, end, most):
+        """From here to event `end`, stops at each change of the bytes at `place`, at most at `most` of them. Returns how many."""
+        self.set_word("fgmpi_rewind_stop_at", "<Q", end)
+        self.set_word("fgmpi_rewind_check_at", "<Q", 0)
+        stop = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True)
+        watch = gdb.Breakpoint(place, gdb.BP_WATCHPOINT, gdb.WP_WRITE, internal=True)
+        watch.silent = stop.silent = True
+        writes = 0
+        try:
+            while writes < most:
+                gdb.execute("continue", to_string=True)
+                if not gdb.selected_inferior().pid or gdb.newest_frame().name() == "fgmpi_rewind_stopped":
+                    break
+                writes += 1
+        finally:
+            watch.delete()
+            stop.delete()
+        return writes
+
+    def last_write(self, expression):
+        """Goes to the last change of a variable before the event that is visited: from snapshot to snapshot, backwards."""
+        value = gdb.parse_and_eval(expression)
+        if value.address is None:
+            raise gdb.GdbError("%s is not in memory" % expression)
+        size = max(n for n in (1, 2, 4, 8) if n <= value.type.sizeof)
+        kind = {1: "char", 2: "short", 4: "int", 8: "long"}[size]
+        place, end = "*(%s*)%#x" % (kind, int(value.address)), self.event
+        while True:
+            found = re.match(r"snapshot (\d+)", self.ask("before %d" % end))
+            if not found:
+                raise gdb.GdbError("%s has not been written since the first MPI call" % expression)
+            start = int(found.group(1))
+            self.attach(self.ask("goto %d" % start))
+            writes = self.run_to_writes(place, end, 1 << 30)
+            if writes:
+                break
+            end = start
+        self.attach(self.ask("goto %d" % start))
+        self.run_to_writes(place, end, writes)
+        t = table()
+        running = next((proclet(t, i)["rank"] for i in range(t["rank_count"]) if proclet(t, i)["running"]), -1)
+        load_symbols(t, max(running - t["first_world_rank"], 0))
+        gdb.execute("frame")
+        events = struct.unpack("<Q", read(int(gdb.parse_and_eval("(unsigned long)&fgmpi_rewind_events")), 8))[0]
+        print("%s was written by rank %d here, behind event %d" % (expression, running, events))
+        self.event = events
+        self.ask("here %d" % events)
 
     @staticmethod
     def select_program():
@@ -351,7 +413,7 @@ class Visit:
 
 
 class Fgmpi(gdb.Command):
-    """fgmpi rewind FILE | goto EVENT|last | back [N] | forward [N] | rank RANK | events [RANK]: events of a recorded run."""
+    """fgmpi rewind FILE | goto EVENT|last | back [N] | forward [N] | rank RANK | events [RANK] | last-write VARIABLE: a recorded run."""
 
     def __init__(self):
         super().__init__("fgmpi", gdb.COMMAND_RUNNING)
@@ -362,15 +424,17 @@ class Fgmpi(gdb.Command):
             # gdb may load this script once more, with the library: what it keeps is in gdb's own module.
             gdb.fgmpi_visit = Visit(os.environ.get("FGMPI_MPIEXEC", "mpiexec"), words[1])
             return
-        if not words or words[0] not in ("goto", "back", "forward", "rank", "events"):
+        if not words or words[0] not in ("goto", "back", "forward", "rank", "events", "last-write"):
             raise gdb.GdbError(self.__doc__)
         visit = getattr(gdb, "fgmpi_visit", None)
         if not visit:
             raise gdb.GdbError("no run is visited: fgmpi rewind FILE")
-        visit.order(" ".join(words))
-        answer = visit.answer()
+        if words[0] == "last-write":
+            visit.last_write(argument.strip()[len(words[0]):].strip())
+            return
+        answer = visit.ask(" ".join(words))
         if words[0] != "events":
-            visit.attach(answer)
+            visit.show(answer)
             return
         while answer != "end":
             print(answer)

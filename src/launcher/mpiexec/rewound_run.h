@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,6 +41,11 @@ class RewoundRun {
   /// The event `steps` before (or, less than 0, behind) this one among those of the rank; 0: none.
   uint64_t find_step(uint64_t event, int32_t rank, int64_t steps) const;
 
+  /// The last event before this one at which there is a snapshot; 0: none.
+  uint64_t snapshot_before(uint64_t event) const {
+    const auto behind = snapshots_.lower_bound(event);
+    return behind == snapshots_.begin() ? 0 : std::prev(behind)->first;
+  }
   size_t snapshots() const { return snapshots_.size(); }
   uint64_t snapshot_bytes() const;
 

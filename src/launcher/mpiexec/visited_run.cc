@@ -14,9 +14,9 @@
 namespace fgmpi::launcher {
 namespace {
 
-class Visit {
+class EventVisit {
  public:
-  explicit Visit(RewoundRun* run) : run_(*run) {}
+  explicit EventVisit(RewoundRun* run) : run_(*run) {}
 
   bool go_to(uint64_t event) {
     pid_t process = 0;
@@ -48,6 +48,10 @@ class Visit {
       go_to_rank(*number);
     else if (command == "events")
       list(number.value_or(-1));
+    else if (command == "here" && number)
+      stand_at(static_cast<uint64_t>(*number));
+    else if (command == "before" && number)
+      say_snapshot_before(static_cast<uint64_t>(*number));
     else if (command == "snapshots")
       say(format("%zu snapshots, %.1f MiB", run_.snapshots(),
                  static_cast<double>(run_.snapshot_bytes()) / (1 << 20)));
@@ -60,6 +64,16 @@ class Visit {
   static void say(const std::string& line) {
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
+  }
+
+  void stand_at(uint64_t event) {
+    at_ = std::clamp<uint64_t>(event, 1, run_.events());
+    say(format("here %" PRIu64, at_));
+  }
+
+  void say_snapshot_before(uint64_t event) {
+    const uint64_t found = run_.snapshot_before(event);
+    say(found ? format("snapshot %" PRIu64, found) : "no snapshot");
   }
 
   void step(int64_t steps) {
@@ -100,7 +114,7 @@ int visit(RewoundRun* run, uint64_t event) {
     std::fprintf(stderr, "mpiexec: -goto: the run has no events\n");
     return 1;
   }
-  Visit now(run);
+  EventVisit now(run);
   if (!now.go_to(event ? event : run->events())) return 1;
   for (std::string line; std::getline(std::cin, line);)
     if (!now.follow(line)) break;
