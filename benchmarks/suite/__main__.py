@@ -89,7 +89,10 @@ def run_column(measurement, column, library, folder):
     if measurement.hangs:
         return (measurement.read(job.text, job.seconds), "") if job.ended else ({}, f"hangs: {job.problem}")
     whole_job = measurement.read is measurements.read_seconds
-    rows = {} if whole_job and job.problem else measurement.read(job.text, job.seconds)
+    try:
+        rows = {} if whole_job and job.problem else measurement.read(job.text, job.seconds)
+    except (ValueError, IndexError) as why:  # the output of a job that was ended may stop anywhere
+        return {}, job.problem or f"printed what cannot be read: {why}"
     if rows or not job.problem:
         return rows, job.problem or ("" if rows else "printed no figure")
     return {}, job.problem

@@ -190,7 +190,7 @@ def read_operations(text, _seconds):
         elif length:
             cells = [line[16 + 8 * i: 24 + 8 * i].strip() for i in range(len(names))]
             for name, cell in zip(names, cells):
-                if cell:
+                if re.fullmatch(r"[\d.]+", cell):  # else a launcher's words about the end of the job
                     rows[f"{name} of {line[:16].strip()}, {length}"] = Figure(float(cell), "GB/s", "higher")
     return rows
 
