@@ -17,7 +17,7 @@
 namespace fgmpi::rewind {
 
 RunMode g_mode = RunMode::kNone;
-EventChunk g_event_chunk{};
+RecordedChunk g_event_chunk{};
 
 namespace {
 

@@ -42,11 +42,11 @@ bool get_number(RecordingStream stream, uint64_t* value);
 bool skip(RecordingStream stream, size_t size);
 
 /// The events that lie in the open chunk, for the common path of event().
-struct EventChunk {
+struct RecordedChunk {
   uint16_t* next;
   uint16_t* end;
 };
-[[gnu::visibility("hidden")]] extern EventChunk g_event_chunk;
+[[gnu::visibility("hidden")]] extern RecordedChunk g_event_chunk;
 /// Called when next == end: seals the chunk, or reads the following one. Returns false where there
 /// is none.
 bool turn_event_chunk();

@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   long* mine;
-  MPI_Win_allocate_shared(8 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &window);
+  MPI_Win_allocate_shared(8 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &mine,
+                          &window);
   g_cells = mine - 8 * rank;
   for (int i = 0; i < 8; ++i) mine[i] = i;
   MPI_Barrier(MPI_COMM_WORLD);
