@@ -15,6 +15,7 @@
 #include "base/strings.h"
 #include "coll/args.h"
 #include "coll/board_use.h"
+#include "coll/notified.h"
 #include "coll/rounds.h"
 #include "coll/team.h"
 #include "comm/broken.h"
@@ -59,7 +60,11 @@ constexpr size_t kMaxFailed = 1024;
 enum FailureNoticeKind : uint32_t {
   kFailedNotice = 1,  ///< the collective has failed; the text of the error follows
   /// A request to compare this signature with the receiver's; nothing follows.
-  kSignatureNotice
+  kSignatureNotice,
+  /// The answer where they differ, with the receiver's signature. The collective fails if it is still
+  /// the one that asked: a request can come late, when its communicator has been freed and another
+  /// one has the same context id.
+  kSignatureAnswer
 };
 constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
 
@@ -80,8 +85,8 @@ struct RoundWait final : pt2pt::Request {
 struct NoticeHeader {
   uint32_t kind;
   int32_t tag;
-  pt2pt::Signature signature;  ///< for kSignatureNotice
-  int32_t error_class;         ///< for kFailedNotice
+  pt2pt::Signature signature;  ///< of requests and answers
+  int32_t value;  ///< kFailedNotice: the error class; else the number of the asking OpenTeam
 };
 
 uint32_t round_of(uint64_t ctx) { return ctx >> 3 & 31; }
@@ -126,6 +131,7 @@ class Failures {
   void on_unmatched(const Unmatched& message);
   void on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signature, uint32_t process);
   void on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes);
+  void answer(uint32_t from, uint64_t ctx, NoticeHeader header);
   int64_t compare_when_idle();
   /// Ends the collectives of a communicator that is broken (comm/broken.h) in this process. Every
   /// other process does the same by itself.
@@ -199,6 +205,7 @@ class Failures {
   static constexpr size_t kBuckets = 1024;  ///< tens of thousands may be open at once
   List<OpenTeam> open_[kBuckets];
   uint32_t open_count_ = 0;
+  int32_t last_serial_ = 0;
   std::deque<FailedCollective> failed_;
   /// The last failed collectives whose entries have been removed. A notice about one of them is
   /// ignored: else it would make a new entry, and this process would notify the others once more.
@@ -231,19 +238,6 @@ namespace {
 /// Never destroyed, as programs use MPI until they end.
 Failures& g_failures = *new Failures;
 
-/// True for a collective over the tree of a system-ranked communicator. No process knows the whole
-/// group then: each notifies its parent and children, and these notify theirs.
-bool over_tree(const SharedComm* shared, int32_t tag) {
-  return shared->tree && (tag & kOverTree) != 0;
-}
-
-/// True for the parent and the children of this process in the tree.
-bool is_neighbour(const SharedComm* shared, uint32_t process) {
-  const system_ranked::TreePosition& place = system_ranked::tree_of(*shared)->place();
-  return process == place.parent ||
-         std::find(place.children.begin(), place.children.end(), process) != place.children.end();
-}
-
 /// True if messages of this collective go over the tree where there is one (Team::kTree).
 bool runs_over_tree(const comm::Meeting* m) {
   switch (static_cast<CollectiveKind>(m->operation / 4)) {
@@ -257,34 +251,6 @@ bool runs_over_tree(const comm::Meeting* m) {
     default:
       return false;
   }
-}
-
-/// Calls f(process) for each process that must get a notice: all others with members of either
-/// group; with `tree_only`, the parent and the children of this one in the tree.
-template <class F>
-void for_each_notified_process(SharedComm* shared, bool tree_only, F&& f) {
-  if (tree_only) {
-    const system_ranked::TreePosition& place = system_ranked::tree_of(*shared)->place();
-    if (place.parent != system_ranked::kNobody) f(place.parent);
-    for (uint32_t child : place.children) f(child);
-    return;
-  }
-  const comm::Hierarchy& h = comm::hierarchy(shared);
-  for (uint32_t i = 0; i < h.count(); ++i)
-    if (h.processes[i] != g_av.me()) f(h.processes[i]);
-  if (!shared->inter) return;
-  const comm::Hierarchy& remote = comm::remote_hierarchy(shared);
-  for (uint32_t i = 0; i < remote.count(); ++i) {
-    uint32_t process = remote.processes[i];
-    if (process != g_av.me() && h.index_of_process(process) == ~0u) f(process);
-  }
-}
-
-/// 2 if this process hosts members of both groups of an intercommunicator, and so has a SharedComm
-/// for each; else 1.
-uint8_t count_local_sides(const SharedComm* shared) {
-  return shared->inter && comm::find_shared(shared->id, 0) && comm::find_shared(shared->id, 1) ? 2
-                                                                                               : 1;
 }
 
 void send_notice(uint32_t process, uint64_t ctx, const NoticeHeader& header,
@@ -335,6 +301,7 @@ Status OpenTeam::failure() const {
 }
 
 void Failures::open(OpenTeam* team) {
+  team->serial = last_serial_ = (last_serial_ + 1) & INT32_MAX;
   bucket_of(team->ctx, number_of(team->tag)).push_back(team);
   ++open_count_;
   if (__builtin_expect(team->shared->broken != 0, 0))  // broken while the team was being made
@@ -665,20 +632,37 @@ void Failures::on_unmatched(const Unmatched& m) {
   check_signature(m.ctx, m.tag, m.signature, m.process);
 }
 
+/// Answers a request to compare signatures if this process has another one for the collective.
+void Failures::answer(uint32_t from, uint64_t ctx, NoticeHeader header) {
+  if (find_failed(ctx, number_of(header.tag))) return;
+  const pt2pt::Signature asked = header.signature;
+  for (OpenTeam* t = bucket_of(ctx, number_of(header.tag)).front(); t; t = t->next)
+    if (t->ctx == ctx && t->tag == header.tag) header.signature = t->signature;
+  if (header.signature == asked) {
+    SharedComm* shared = comm::find_shared(comm::ContextId::of_plane(ctx));
+    const comm::CompletedCollective* completed =
+        shared ? comm::find_completed(shared, round_of(ctx), header.tag) : nullptr;
+    if (completed) header.signature = completed->signature;
+  }
+  header.kind = kSignatureAnswer;
+  if (header.signature != asked) send_notice(from, ctx, header, "");
+}
+
 void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
   NoticeHeader header{};
   if (bytes >= sizeof header) std::memcpy(&header, data, sizeof header);
-  const bool known = header.kind == kFailedNotice || header.kind == kSignatureNotice;
+  const bool known = header.kind >= kFailedNotice && header.kind <= kSignatureAnswer;
   if (!known || (ctx & comm::kPlaneMask) != comm::kPlaneColl) return pt2pt::refuse_notice();
-  if (header.kind == kSignatureNotice) {
-    if (!find_failed(ctx, number_of(header.tag)))
-      check_signature(ctx, header.tag, header.signature, from);
+  if (header.kind == kSignatureNotice) return answer(from, ctx, header);
+  if (header.kind == kSignatureAnswer) {
+    for (OpenTeam* t = bucket_of(ctx, number_of(header.tag)).front(); t; t = t->next)
+      if (t->ctx == ctx && t->tag == header.tag && t->serial == header.value && !t->failed_)
+        check_signature(ctx, header.tag, header.signature, from);
     return;
   }
   std::string text(static_cast<const char*>(data) + sizeof header, bytes - sizeof header);
-  int error_class = header.error_class > 0 && header.error_class < MPI_ERR_LASTCODE
-                        ? header.error_class
-                        : MPI_ERR_OTHER;
+  int error_class =
+      header.value > 0 && header.value < MPI_ERR_LASTCODE ? header.value : MPI_ERR_OTHER;
   SharedComm* shared = find_comm(ctx);
   if (was_removed(ctx, number_of(header.tag)))
     return on_notice_of_removed(shared, ctx, header, text);
@@ -701,7 +685,7 @@ void Failures::on_notice_of_removed(SharedComm* shared, uint64_t ctx, const Noti
     p.sent_by_all = !shared->hierarchy;
     if (p.sent_by_all) continue;
     p.over_tree = false;
-    notify_beyond_tree(shared, ctx, p.number, header.error_class, text);
+    notify_beyond_tree(shared, ctx, p.number, header.value, text);
   }
 }
 
@@ -724,7 +708,7 @@ void Failures::compare_with_others(bool all) {
     // needs messages on a system-ranked communicator.
     if (!tree && (!t->shared->hierarchy || (t->shared->inter && !t->shared->remote_hierarchy)))
       return;
-    NoticeHeader header{kSignatureNotice, t->tag, t->signature, 0};
+    NoticeHeader header{kSignatureNotice, t->tag, t->signature, t->serial};
     uint32_t place = 0;
     for_each_notified_process(t->shared, tree, [&](uint32_t process) {
       if (all || std::has_single_bit(++place)) send_notice(process, t->ctx, header, "");

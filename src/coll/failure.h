@@ -9,7 +9,8 @@
 //     completed lately, with another signature;
 //   - this process has been idle for a while although a collective is open: it compares again the
 //     messages for which there was no receive, and asks the other processes to compare signatures.
-//     That finds disagreements in which every process waits for a message of another one.
+//     One that has another signature answers with it, and the collective fails where it began. That
+//     finds disagreements in which every process waits for a message of another one.
 //
 // How all processes learn of it. The first process that finds the error sends a notice to all
 // others. Each of these does the same when it receives its first notice, whether it is in the
@@ -57,6 +58,7 @@ class OpenTeam {
   const int32_t tag;
   const pt2pt::Signature signature;
   const char* const call;
+  int32_t serial = 0;  ///< a number that no other open team of this process has
   OpenTeam *next = nullptr, *prev = nullptr;  ///< base/list.h
 
  private:

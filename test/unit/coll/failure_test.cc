@@ -62,8 +62,8 @@ void receive_message(const SharedComm* shared, uint32_t number, uint64_t agreed)
   EXPECT_TRUE(status.ok()) << status.what();
 }
 
-/// Lets process 1 send a notice (docs/wire-format.md): kind, tag, signature, error class; then the
-/// error's text.
+/// Lets process 1 send a notice (docs/wire-format.md): kind, tag, signature, error class or number of
+/// the asking collective; then the error's text.
 void receive_notice(uint64_t ctx, uint32_t kind, int32_t tag, pt2pt::Signature signature,
                     int32_t error_class, const std::string& text) {
   const uint32_t fields[] = {kind, static_cast<uint32_t>(tag), signature,
@@ -72,7 +72,7 @@ void receive_notice(uint64_t ctx, uint32_t kind, int32_t tag, pt2pt::Signature s
   message += text;
   pt2pt::notify(1, pt2pt::kNoticeCollective, ctx, message.data(), message.size());
 }
-constexpr uint32_t kFailedNotice = 1, kCompareNotice = 2;
+constexpr uint32_t kFailedNotice = 1, kCompareNotice = 2, kAnswerNotice = 3;
 
 void settle() {
   for (int i = 0; i < 20; ++i) {
@@ -268,7 +268,20 @@ TEST(Failure, SignaturesAreComparedWhileIdle) {
     EXPECT_EQ(loop.sent[10], before + 1);
     settle();
     EXPECT_FALSE(team.failed());
-    receive_notice(team.ctx, kCompareNotice, team.tag, signature_of(kOther), 0, "");
+    // Process 1 asks with another signature, and gets an answer; it ends the collective, not we. The
+    // answer returns here, where its number is that of no collective.
+    receive_notice(team.ctx, kCompareNotice, team.tag, signature_of(kOther), team.serial + 1, "");
+    settle();
+    EXPECT_EQ(loop.sent[10], before + 3);
+    EXPECT_FALSE(team.failed());
+    receive_notice(team.ctx, kCompareNotice, team.tag, signature_of(kAgreed), team.serial + 1, "");
+    settle();
+    EXPECT_EQ(loop.sent[10], before + 4) << "the question alone";
+    // An answer to a question of a collective that has ended is too late.
+    receive_notice(team.ctx, kAnswerNotice, team.tag, signature_of(kOther), team.serial - 1, "");
+    settle();
+    EXPECT_FALSE(team.failed());
+    receive_notice(team.ctx, kAnswerNotice, team.tag, signature_of(kOther), team.serial, "");
     settle();
     EXPECT_TRUE(team.failed());
     EXPECT_EQ(team.failure().error_class(), MPI_ERR_TRUNCATE);
