@@ -76,19 +76,6 @@ inline void copy_inline(unsigned char* to, const void* from_void, size_t length)
   }
 }
 
-/// Copies a header by words of 8 bytes, as its maker has stored it a moment ago. Wider loads would
-/// have to wait until those stores have left the processor.
-inline void copy_header(Header* to, const Header& from) {
-  using Word [[gnu::may_alias]] = uint64_t;
-  static_assert(sizeof(Header) == 6 * sizeof(Word));
-  auto* const out = reinterpret_cast<Word*>(to);
-  const auto* const in = reinterpret_cast<const Word*>(&from);
-  // Relaxed atomic accesses, since the compiler joins others to wider ones.
-#pragma GCC unroll 6
-  for (size_t i = 0; i < 6; ++i)
-    __atomic_store_n(out + i, __atomic_load_n(in + i, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
-}
-
 class RingWriter {
  public:
   RingWriter() = default;
@@ -157,7 +144,7 @@ class RingWriter {
   Cell& next_cell() { return cells_[tail_ & (geometry_.cells - 1)]; }
   void publish(const Header& header, uint32_t flag, size_t length) {
     Cell& cell = next_cell();
-    copy_header(&cell.header, header);
+    cell.header = header;
     ++tail_;
     // Releases the frame to word() of the reader.
     cell.word.store(uint64_t{tail_} << 32 | flag | length, std::memory_order_release);
