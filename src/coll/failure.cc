@@ -61,9 +61,9 @@ enum FailureNoticeKind : uint32_t {
   kFailedNotice = 1,  ///< the collective has failed; the text of the error follows
   /// A request to compare this signature with the receiver's; nothing follows.
   kSignatureNotice,
-  /// The answer where they differ, with the receiver's signature. The collective fails if it is still
-  /// the one that asked: a request can come late, when its communicator has been freed and another
-  /// one has the same context id.
+  /// The answer where they differ, with the receiver's signature. The collective fails if it is
+  /// still the one that asked: a request can come late, when its communicator has been freed and
+  /// another one has the same context id.
   kSignatureAnswer
 };
 constexpr size_t kMaxNoticeText = 900;  ///< bytes; longer texts are cut
