@@ -13,10 +13,13 @@ void TypicalTimes::LatestTimes::add(int64_t time) {
 }
 
 int64_t TypicalTimes::LatestTimes::at(uint32_t quarters) const {
-  const uint32_t known = std::min(count, kKept);
-  std::array<uint32_t, kKept> sorted = ns;
-  std::sort(sorted.begin(), sorted.begin() + known);
-  return sorted[known * quarters / 4];
+  const uint32_t known = std::min(count, kKept), place = known * quarters / 4;
+  for (uint32_t i = 0; i < known; ++i) {
+    uint32_t before = 0;  // of equal times the earlier ones come first
+    for (uint32_t k = 0; k < known; ++k) before += ns[k] < ns[i] || (ns[k] == ns[i] && k < i);
+    if (before == place) return ns[i];
+  }
+  return 0;
 }
 
 int64_t TypicalTimes::typical_of(uint32_t rank, uint64_t from_place, uint64_t to_place,
