@@ -196,6 +196,12 @@ class Failures {
   List<OpenTeam>& bucket_of(uint64_t ctx, int32_t number) {
     return open_[(static_cast<uint64_t>(number) / comm::kNextOfKind + (ctx >> 8)) % kBuckets];
   }
+  /// The first open team of a collective (its two sides may be open here), or nullptr.
+  const OpenTeam* find_open(uint64_t ctx, int32_t tag) {
+    const OpenTeam* t = bucket_of(ctx, tag >> kNumberBit).front();
+    while (t && (t->ctx != ctx || t->tag != tag)) t = t->next;
+    return t;
+  }
   template <class F>
   void for_each_open(F&& f) {
     for (const List<OpenTeam>& bucket : open_)
@@ -352,9 +358,7 @@ void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signatur
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return;
   if (find_failed(ctx, number_of(tag)) || was_removed(ctx, number_of(tag)))
     return multicast::cancel_transfers(ctx, tag, kNotNumber);
-  if (!check_signature(ctx, tag, signature, process)) return;
-  for (OpenTeam* t = bucket_of(ctx, number_of(tag)).front(); t; t = t->next)
-    if (t->ctx == ctx && t->tag == tag) return;
+  if (!check_signature(ctx, tag, signature, process) || find_open(ctx, tag)) return;
   constexpr size_t kMostLate = 64;
   for (const Late& late : late_)
     if (late.id == comm::ContextId::of_plane(ctx)) return;
@@ -366,8 +370,7 @@ void Failures::on_multicast(uint64_t ctx, int32_t tag, pt2pt::Signature signatur
 /// open or completed lately. If they differ, the collective fails; returns true then.
 bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signature,
                                uint32_t process) {
-  for (OpenTeam* t = bucket_of(ctx, number_of(tag)).front(); t; t = t->next) {
-    if (t->ctx != ctx || t->tag != tag) continue;
+  if (const OpenTeam* t = find_open(ctx, tag)) {
     if (t->signature == signature) return false;
     fail(t->shared, ctx, number_of(tag), disagreement(t->call, process), over_tree(t->shared, tag));
     return true;
@@ -635,17 +638,16 @@ void Failures::on_unmatched(const Unmatched& m) {
 /// Answers a request to compare signatures if this process has another one for the collective.
 void Failures::answer(uint32_t from, uint64_t ctx, NoticeHeader header) {
   if (find_failed(ctx, number_of(header.tag))) return;
-  const pt2pt::Signature asked = header.signature;
-  for (OpenTeam* t = bucket_of(ctx, number_of(header.tag)).front(); t; t = t->next)
-    if (t->ctx == ctx && t->tag == header.tag) header.signature = t->signature;
-  if (header.signature == asked) {
-    SharedComm* shared = comm::find_shared(comm::ContextId::of_plane(ctx));
-    const comm::CompletedCollective* completed =
-        shared ? comm::find_completed(shared, round_of(ctx), header.tag) : nullptr;
-    if (completed) header.signature = completed->signature;
-  }
+  const OpenTeam* open = find_open(ctx, header.tag);
+  const SharedComm* shared = open ? nullptr : comm::find_shared(comm::ContextId::of_plane(ctx));
+  const comm::CompletedCollective* completed =
+      shared ? comm::find_completed(shared, round_of(ctx), header.tag) : nullptr;
+  if (!open && !completed) return;
+  const pt2pt::Signature own = open ? open->signature : completed->signature;
+  if (own == header.signature) return;
+  header.signature = own;
   header.kind = kSignatureAnswer;
-  if (header.signature != asked) send_notice(from, ctx, header, "");
+  send_notice(from, ctx, header, "");
 }
 
 void Failures::on_notice(uint32_t from, uint64_t ctx, const void* data, size_t bytes) {
