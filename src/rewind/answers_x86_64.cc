@@ -40,12 +40,8 @@ void pass_written(const TrappedCall& call, const WrittenMemory& w, long result) 
   pass_bytes(at, size);
 }
 
-long made(const TrappedCall& call) { return make_call(call); }
-
 long given(const TrappedCall& call, const CallRule& rule) {
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
-  pass(&result);
+  const int64_t result = begin_with_result(call);
   if (result >= 0)
     for (const WrittenMemory& w : rule.written) pass_written(call, w, result);
   end_input();
@@ -53,12 +49,8 @@ long given(const TrappedCall& call, const CallRule& rule) {
 }
 
 long of_file(const TrappedCall& call, const CallRule& rule) {
-  auto kind = static_cast<int64_t>(kind_of(call.arguments[0]));
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
-  pass(&kind);
-  pass(&result);
-  const auto k = static_cast<FileKind>(kind);
+  FileKind k;
+  const int64_t result = begin_with_result(call, &k);
   if (k == FileKind::kInput || k == FileKind::kMemory) {
     if (is_repeated()) compare_result(call, make_call(call), result);
     if (k == FileKind::kInput && rule.written[0].size == WrittenMemory::kResult && result > 0)
@@ -71,19 +63,40 @@ long of_file(const TrappedCall& call, const CallRule& rule) {
   return result;
 }
 
-long placed(const TrappedCall& call) {
-  const long result = make_call(call);
-  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
-  pass_compared(mix(static_cast<uint64_t>(result)) & 0xffff, "a hash of an address");
-  end_input();
-  return result;
-}
-
 }  // namespace
 
 long make_call(const TrappedCall& call) {
   const long* a = call.arguments;
   return fgmpi_rewind_direct_call(call.number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+void begin_call_input(const TrappedCall& call) {
+  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
+}
+
+int64_t begin_with_result(const TrappedCall& call) {
+  int64_t result = is_recorded() ? make_call(call) : 0;
+  begin_call_input(call);
+  pass(&result);
+  return result;
+}
+
+int64_t begin_with_result(const TrappedCall& call, FileKind* kind) {
+  auto passed = static_cast<int64_t>(kind_of(call.arguments[0]));
+  int64_t result = is_recorded() ? make_call(call) : 0;
+  begin_call_input(call);
+  pass(&passed);
+  pass(&result);
+  *kind = static_cast<FileKind>(passed);
+  return result;
+}
+
+long answer_placed(const TrappedCall& call, const char* what) {
+  const long result = make_call(call);
+  begin_call_input(call);
+  pass_compared(mix(static_cast<uint64_t>(result)) & 0xffff, what);
+  end_input();
+  return result;
 }
 
 void compare_result(const TrappedCall& call, long result, long recorded) {
@@ -119,9 +132,9 @@ long answer_call(const TrappedCall& call) {
   const CallRule& rule = rule_of(call.number);
   switch (rule.answer) {
     case CallAnswer::kMade:
-      return made(call);
+      return make_call(call);
     case CallAnswer::kPlaced:
-      return placed(call);
+      return answer_placed(call, "a hash of an address");
     case CallAnswer::kGiven:
       return given(call, rule);
     case CallAnswer::kOfFile:

@@ -19,10 +19,6 @@ namespace {
 
 constexpr long kFirstKept = kRecordingFd, kLastKept = kControlFd;
 
-void begin(const TrappedCall& call) {
-  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
-}
-
 /// Opens, when the run is repeated, what the recorded run had opened as `fd`.
 void open_again(const TrappedCall& call, FileKind kind, const char* path, long fd) {
   const bool again =
@@ -43,7 +39,7 @@ long open_file(const TrappedCall& call) {
       call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : call.arguments[at ? 2 : 1];
   int64_t fd = is_recorded() ? make_call(call) : 0, kind = 0;
   if (is_recorded() && fd >= 0) kind = static_cast<int64_t>(kind_of_opened(fd, path, flags));
-  begin(call);
+  begin_call_input(call);
   pass(&fd);
   pass(&kind);
   if (fd >= 0) {
@@ -65,10 +61,8 @@ long open_file(const TrappedCall& call) {
 
 /// pipe, pipe2, socketpair: two descriptors.
 long make_pair(const TrappedCall& call) {
-  int64_t result = is_recorded() ? make_call(call) : 0;
   auto* fds = reinterpret_cast<int*>(call.arguments[call.number == SYS_socketpair ? 3 : 0]);
-  begin(call);
-  pass(&result);
+  const int64_t result = begin_with_result(call);
   if (result == 0) pass_bytes(fds, 2 * sizeof *fds);
   end_input();
   for (int i = 0; result == 0 && i < 2; ++i) {
@@ -124,15 +118,12 @@ long control_file(const TrappedCall& call) {
     if (duplicates) set_kind(result, kind_of(call.arguments[0]));
     return result;
   }
-  auto kind = static_cast<int64_t>(kind_of(call.arguments[0]));
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin(call);
-  pass(&kind);
-  pass(&result);
+  FileKind kind;
+  const int64_t result = begin_with_result(call, &kind);
   if ((command == F_GETLK || command == F_OFD_GETLK) && result >= 0)
     pass_bytes(reinterpret_cast<void*>(call.arguments[2]), sizeof(struct flock));
   end_input();
-  if (is_repeated() && static_cast<FileKind>(kind) == FileKind::kMemory) make_call(call);
+  if (is_repeated() && kind == FileKind::kMemory) make_call(call);
   return result;
 }
 
@@ -152,9 +143,7 @@ size_t written_by(unsigned long request) {
 }
 
 long control_device(const TrappedCall& call) {
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin(call);
-  pass(&result);
+  const int64_t result = begin_with_result(call);
   const size_t size = written_by(static_cast<unsigned long>(call.arguments[1]));
   if (result >= 0 && size > 0) pass_bytes(reinterpret_cast<void*>(call.arguments[2]), size);
   end_input();

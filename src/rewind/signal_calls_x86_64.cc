@@ -67,17 +67,14 @@ long send_signal(const TrappedCall& call) {
   const bool to_thread = call.number == SYS_tkill;
   const long target = call.arguments[0];
   const bool to_itself = to_thread || target == g_recorded_pid;
-  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
+  begin_call_input(call);
   end_input();  // the signal may be the end
-  int64_t result = 0;
   if (to_itself) {
     const long own = direct_call(SYS_getpid);
     const long signal = call.arguments[call.number == SYS_tgkill ? 2 : 1];
     return direct_call(SYS_tgkill, own, direct_call(SYS_gettid), signal);
   }
-  if (is_recorded()) result = make_call(call);
-  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
-  pass(&result);
+  const int64_t result = begin_with_result(call);
   end_input();
   return result;
 }

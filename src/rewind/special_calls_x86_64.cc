@@ -29,19 +29,11 @@ T* pointer(long argument) {
   return reinterpret_cast<T*>(argument);
 }
 
-void begin(const TrappedCall& call) {
-  begin_input(kFirstCallTag + static_cast<uint64_t>(call.number));
-}
-
 long map(const TrappedCall& call) {
   const long flags = call.arguments[3], fd = call.arguments[4];
   if (!(flags & MAP_ANONYMOUS) && kind_of(fd) == FileKind::kGivenFile && is_recorded())
     refuse_run("it maps a file that it writes, or a device, into its memory");
-  const long result = make_call(call);
-  begin(call);
-  pass_compared(mix(static_cast<uint64_t>(result)) & 0xffff, "a hash of the address of a mapping");
-  end_input();
-  return result;
+  return answer_placed(call, "a hash of the address of a mapping");
 }
 
 /// Calls part(address, bytes) for the buffers up to `left` bytes in all.
@@ -55,21 +47,17 @@ void for_parts(const iovec* parts, size_t count, size_t left, Part part) {
 }
 
 long read_parts(const TrappedCall& call) {
-  auto kind = static_cast<int64_t>(kind_of(call.arguments[0]));
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin(call);
-  pass(&kind);
-  pass(&result);
+  FileKind kind;
+  const int64_t result = begin_with_result(call, &kind);
   const auto* parts = pointer<const iovec>(call.arguments[1]);
   const auto count = static_cast<size_t>(call.arguments[2]);
-  const auto k = static_cast<FileKind>(kind);
-  if (k == FileKind::kInput || k == FileKind::kMemory) {
+  if (kind == FileKind::kInput || kind == FileKind::kMemory) {
     if (is_repeated()) compare_result(call, make_call(call), result);
     uint64_t sum = 0;
     if (result > 0)
       for_parts(parts, count, static_cast<size_t>(result),
                 [&](void* at, size_t n) { sum = hash_bytes(at, n, sum); });
-    if (k == FileKind::kInput && result > 0) compare_input(call.arguments[0], sum);
+    if (kind == FileKind::kInput && result > 0) compare_input(call.arguments[0], sum);
   } else if (result > 0) {
     for_parts(parts, count, static_cast<size_t>(result), pass_bytes);
   }
@@ -90,31 +78,25 @@ void show(FileKind kind, const void* bytes, size_t size) {
 
 long write_bytes(const TrappedCall& call) {
   const bool in_parts = call.number == SYS_writev;
-  auto kind = static_cast<int64_t>(kind_of(call.arguments[0]));
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin(call);
-  pass(&kind);
-  pass(&result);
+  FileKind kind;
+  const int64_t result = begin_with_result(call, &kind);
   end_input();
   if (is_recorded()) return result;
-  const auto k = static_cast<FileKind>(kind);
-  const bool shown = k == FileKind::kShownOut || k == FileKind::kShownErr;
-  if (k == FileKind::kMemory) compare_result(call, make_call(call), result);
+  const bool shown = kind == FileKind::kShownOut || kind == FileKind::kShownErr;
+  if (kind == FileKind::kMemory) compare_result(call, make_call(call), result);
   if (!shown || result <= 0) return result;
   if (!in_parts) {
-    show(k, pointer<void>(call.arguments[1]), static_cast<size_t>(result));
+    show(kind, pointer<void>(call.arguments[1]), static_cast<size_t>(result));
     return result;
   }
   for_parts(pointer<const iovec>(call.arguments[1]), static_cast<size_t>(call.arguments[2]),
-            static_cast<size_t>(result), [=](void* at, size_t n) { show(k, at, n); });
+            static_cast<size_t>(result), [=](void* at, size_t n) { show(kind, at, n); });
   return result;
 }
 
 long receive_message(const TrappedCall& call) {
   auto* message = pointer<msghdr>(call.arguments[1]);
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin(call);
-  pass(&result);
+  const int64_t result = begin_with_result(call);
   if (result >= 0) {
     int64_t name = message->msg_namelen, control = static_cast<int64_t>(message->msg_controllen),
             flags = message->msg_flags;
@@ -134,9 +116,7 @@ long receive_message(const TrappedCall& call) {
 
 /// poll, ppoll, select, pselect6: the arrays that they fill.
 long wait_for_files(const TrappedCall& call) {
-  int64_t result = is_recorded() ? make_call(call) : 0;
-  begin(call);
-  pass(&result);
+  const int64_t result = begin_with_result(call);
   if (result >= 0) {
     if (call.number == SYS_poll || call.number == SYS_ppoll) {
       auto* files = pointer<pollfd>(call.arguments[0]);
@@ -155,7 +135,7 @@ long wait_for_files(const TrappedCall& call) {
 long limits(const TrappedCall& call) {
   const bool sets = call.arguments[2] != 0;
   int64_t result = is_recorded() || sets ? make_call(call) : 0;
-  begin(call);
+  begin_call_input(call);
   pass(&result);
   if (result >= 0 && call.arguments[3]) pass_bytes(pointer<void>(call.arguments[3]), 16);
   end_input();
