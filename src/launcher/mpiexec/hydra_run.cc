@@ -1,12 +1,12 @@
 // Hydra as a child of mpiexec: its start, the passing on of signals, and the wait for its end.
 
 #include "launcher/mpiexec/hydra_run.h"
+#include "launcher/mpiexec/program.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,14 +48,6 @@ void call_until_it_ends(int interval_ms, const std::function<void()>& tick) {
   close(process);
 }
 
-int wait_for_hydra() {
-  int status = 0;
-  while (waitpid(g_hydra.pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
-  return WEXITSTATUS(status);
-}
-
 }  // namespace
 
 int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
@@ -78,7 +70,7 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
     return 1;
   }
   if (interval_ms > 0) call_until_it_ends(interval_ms, tick);
-  return wait_for_hydra();
+  return wait_for_child(g_hydra.pid);
 }
 
 int signal_sent_to_job() { return g_hydra.end_signal; }

@@ -4,10 +4,8 @@
 
 #include <mpi.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,6 +15,7 @@
 #include "base/environment.h"
 #include "launcher/mpiexec/hydra_run.h"
 #include "launcher/mpiexec/job_folder.h"
+#include "launcher/mpiexec/program.h"
 #include "predict/outcome.h"
 #include "readers/prediction/machine_file.h"
 #include "readers/prediction/text.h"
@@ -54,10 +53,7 @@ int run_self(const Words& arguments) {
     std::fprintf(stderr, "mpiexec: -predict: %s\n", std::strerror(failed));
     return 1;
   }
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return wait_for_child(child);
 }
 
 }  // namespace

@@ -294,4 +294,11 @@ int exit_status(const Status& status) {
                                                       : 1;
 }
 
+int wait_for_child(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 }  // namespace fgmpi::launcher

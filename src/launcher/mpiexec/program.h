@@ -7,6 +7,8 @@
 // Scripts are not examined.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 
@@ -38,5 +40,9 @@ Status find_dynamic_program(const std::string& name, std::string* path);
 bool environment_names_hosts();
 
 int exit_status(const Status& status);
+
+/// Waits until the child has ended. Returns its exit status as shells do: 128 and the signal's
+/// number where a signal has ended it.
+int wait_for_child(pid_t child);
 
 }  // namespace fgmpi::launcher

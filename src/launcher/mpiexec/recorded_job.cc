@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,20 +110,13 @@ Status start_again(const RecordedRun& run, const rewind::ControlOrder& order, pi
   return {};
 }
 
-int status_of(pid_t child) {
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
   pid_t child = 0;
   int control = -1;
   FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 0}, &child, &control));
   print_events(control, child, wishes);
   close(control);
-  *status = status_of(child);
+  *status = wait_for_child(child);
   return {};
 }
 

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -18,6 +17,7 @@
 #include "base/environment.h"
 #include "launcher/mpiexec/hydra_run.h"
 #include "launcher/mpiexec/job_folder.h"
+#include "launcher/mpiexec/program.h"
 #include "launcher/mpiexec/progress_line.h"
 #include "readers/report/run.h"
 
@@ -146,9 +146,7 @@ int ReportedJob::run(const std::string& hydra, char* const* arguments, const std
   signal(SIGPIPE, SIG_IGN);
   const EndOfJob end_of_job = {status, signal_sent_to_job()};
   (void)!write(writer_pipe_, &end_of_job, sizeof end_of_job);
-  int written = 0;
-  while (waitpid(writer_, &written, 0) < 0 && errno == EINTR) {
-  }
+  const int written = wait_for_child(writer_);
   return status == 0 && written != 0 ? 1 : status;
 }
 
