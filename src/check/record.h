@@ -131,7 +131,7 @@ struct alignas(128) RememberedCall : CallRecord {
     AwaitedMembers learns_of;  ///< the members whose clocks the rank learns
     bool is_root;              ///< the calling rank is the root, or the operation has none
     bool is_blocking;
-    bool is_plain;  ///< `agreed` covers everything that members declare
+    bool is_plain;  ///< `agreed` covers everything that members with the same role declare
     bool tells;     ///< others learn this rank's clock because it is the root
     bool has_arrays, has_details, root_differs;  ///< of the call's arguments
     AwaitedMembers awaits;

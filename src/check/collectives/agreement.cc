@@ -327,9 +327,11 @@ void check_collective_before(CheckedCall* call) {
         std::memcpy(add_piece(c.home, sizeof declared), &declared, sizeof declared);
         notices_due_within_call();
       }
+    } else if (e->root_was_first && !e->agreed_by_others) {
+      e->agreed_by_others = call->agreed();
     }
   }
-  count_arrival(rank, e, info.at.root >= 0 && a.is_root());
+  count_arrival(rank, c, e, info.at.root >= 0 && a.is_root());
   if (c.inter) check_groups_before(a, rank->world, number);
   if (has_details(info.collective, c.inter))
     check_details_before(a, call->remembered_record(), *rank, number, c.calls, e);

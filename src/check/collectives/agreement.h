@@ -77,6 +77,9 @@ struct CollectiveEntry {
   bool known = false;  ///< `first` is filled
   bool root_was_first = false;
   uint64_t agreed = 0;  ///< agreed_of() of the first call here
+  /// Where the root was first and its arguments mean something else (root_differs()): agreed_of()
+  /// of the first other member here, which was compared with the root; 0: none yet.
+  uint64_t agreed_by_others = 0;
   uint64_t counts = 0;  ///< hash of the array of counts of the first member here
   uint64_t arrays = 0;  ///< RememberedCall::arrays of the first call here; 0: unknown
   int arrived = 0;      ///< members in this process that have called
@@ -200,10 +203,11 @@ findings::Participant participant_of(const Caller& by, const char* role);
 CallQueue& queue_of(uint64_t key);
 /// Another process has sent a piece about the call: ends the call if nothing more is expected.
 void remove_if_over(uint64_t key, uint64_t number);
-/// Does a member whose arguments have this agreed_of() give what the first member here has given,
-/// as far as that hash says? `differs`: root_differs() of the call.
+/// Does a member whose arguments have this agreed_of() give what the first member here with the same
+/// role has given, as far as that hash says? `differs`: root_differs() of the call.
 inline bool repeats_first(const CollectiveEntry& e, uint64_t agreed, bool differs, bool is_root) {
-  return agreed != 0 && agreed == e.agreed && (!differs || !(is_root || e.root_was_first));
+  if (agreed == 0 || (differs && is_root)) return false;
+  return agreed == (differs && e.root_was_first ? e.agreed_by_others : e.agreed);
 }
 /// Are the rank's own events, which its call makes known to other processes, recorded with an
 /// earlier call already?
@@ -212,10 +216,13 @@ inline bool has_recorded_events(const Rank& rank, const OwnComm& own) {
          (!own.events.empty() && own.events.back().second == rank.events);
 }
 /// A member makes the call: others learn its clock. `tells_as_root`: it is the root of an operation
-/// that has one.
-[[gnu::always_inline]] inline void count_arrival(Rank* rank, CollectiveEntry* e,
-                                                 bool tells_as_root) {
+/// that has one. Which calls of this communicator the member has left early need not be said:
+/// whoever takes part in this call has made those before.
+[[gnu::always_inline]] inline void count_arrival(Rank* rank, const CheckedComm& c,
+                                                 CollectiveEntry* e, bool tells_as_root) {
   ++e->arrived;
+  if (rank->left.of && rank->left.of != of_left(c.key)) [[unlikely]]
+    rank->say_left();
   e->known_by_all.learn(rank->knows);
   if (tells_as_root) e->known_by_root = rank->knows;
 }
@@ -242,7 +249,7 @@ void end_if_over(const CheckedComm& c, uint64_t number, CollectiveEntry* e);
       rank->knows.learn_named({of_comm(without_side(c.key)), number + 1});
   }
   if (of != AwaitedMembers::kAll && (e->arrived < c.local_members || !c.others.empty()) && !c.inter)
-    rank->knows.learn_named({of_left(c.key), left_early(number, rank->world)});
+    rank->leave_early({of_left(c.key), left_early(number, rank->world)});
   if (++e->left == c.local_members) end_if_over(c, number, e);
 }
 /// What other processes must learn of a call is sent when the last member here makes it, or a few

@@ -135,6 +135,7 @@ uint64_t announce_queued_message(Rank* rank, RememberedCall* record, MessageQueu
                                  bool* receive_begun) {
   const uint64_t id = reserve_message_id(rank);
   const bool send_begun = step_send(rank, id, record->properties.receiver_world);
+  rank->say_left();
   QueuedMessage* m =
       make_message(SharedCall(record), id, send_begun, rank->knows.near, rank->knows.clock);
   if (queue) {

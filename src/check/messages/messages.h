@@ -99,6 +99,7 @@ uint64_t announce_queued_message(Rank* rank, RememberedCall* record, MessageQueu
 [[gnu::always_inline]] inline uint64_t announce_message(Rank* rank, RememberedCall* record,
                                                         MessageQueue* queue, bool notify_sender,
                                                         bool* receive_begun) {
+  rank->say_left();
   if (!queue || !queue->has_place(record, rank->knows))
     return announce_queued_message(rank, record, queue, receive_begun);
   const uint64_t id = reserve_message_id(rank);

@@ -512,6 +512,7 @@ void learn_what_receiver_left(Rank* sender, const CallRecord& send) {
   const auto there = receiver->comms.find(static_cast<int>(receive.at(info.at.comm)));
   if (there == receiver->comms.end() || there->second.comm != own->second.comm) return;
   receiver->knows.for_each_left([&](const ClockPart& part) { sender->knows.learn_named(part); });
+  if (receiver->left.of) sender->knows.learn_named(receiver->left);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ bool fill_enters(Rank* rank, RememberedCall* call) {
   e.has_details = has_details(info.collective, false);
   e.root_differs = root_differs(info.collective);
   e.is_blocking = info.starts == Starts::kBlocking;
-  e.is_plain = agreed != 0 && !e.has_arrays && !e.has_details && !e.root_differs;
+  e.is_plain = agreed != 0 && !e.has_arrays && !e.has_details;
   call->enters = e;
   call->set_known(rank->epoch, RememberedCall::kEnters);
   return true;

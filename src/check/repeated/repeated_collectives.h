@@ -34,7 +34,7 @@ class RepeatedCall : public Repeated {
     CheckedComm* c = own_->comm;
     const uint64_t number = own_->collectives++;
     step_enter_at_once(c, own_->rank, number);
-    count_arrival(rank_, e, enters.tells);
+    count_arrival(rank_, *c, e, enters.tells);
     if (enters.has_details && e->details) store_repeater(same_, e);
     if (e->arrived == c->local_members) all_here_have_called(*c, number, e);
     progress_by_call();
@@ -82,7 +82,10 @@ class RepeatedCall : public Repeated {
       return nullptr;
     CollectiveEntry* e = enters.own->comm->calls->find(enters.own->collectives);
     if (!e) return nullptr;
-    if (enters.is_plain) return e->agreed == enters.agreed ? e : nullptr;
+    if (enters.is_plain) {
+      if (!enters.root_differs) return e->agreed == enters.agreed ? e : nullptr;
+      return repeats_first(*e, enters.agreed, true, enters.is_root) ? e : nullptr;
+    }
     return enters.has_details && e->arrived && repeats(call, *e) ? e : nullptr;
   }
   /// Is it possible that a member for which the rank waits has not entered the call yet?
