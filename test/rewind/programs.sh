@@ -1,5 +1,5 @@
 # Programs of test/mpi repeat exactly: their output and their status. programs.sh BIN FOLDER [all]: without "all" a sample.
-# Programs that cannot be recorded (threads, other processes, other jobs) are counted, not compared.
+# What cannot be recorded (threads, other processes, other jobs, scripts) is counted, not compared.
 . "$(dirname "$0")/common.sh"
 few=${3:-}
 same=0 refused=0 other=0
@@ -7,10 +7,11 @@ list=$(find "$programs" -type f -perm -u+x ! -name '*.so*' | sort)
 [ "$few" = all ] || list=$(echo "$list" | awk 'NR % 4 == 1')
 for program in $list; do
   case $program in */life/* | */failures/* | */multihost/* | */dynamic/*) continue ;; esac
+  rm -f run.rec
   timeout 20 "$bin/mpiexec" -record run.rec -ranks 4 "$program" </dev/null >out.recorded 2>err.recorded
   status=$?
   [ $status = 124 ] && continue
-  if grep -q "cannot be recorded" err.recorded; then
+  if grep -qE "cannot be recorded|linked dynamically" err.recorded; then
     refused=$((refused + 1))
     continue
   fi
