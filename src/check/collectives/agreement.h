@@ -203,7 +203,7 @@ findings::Participant participant_of(const Caller& by, const char* role);
 CallQueue& queue_of(uint64_t key);
 /// Another process has sent a piece about the call: ends the call if nothing more is expected.
 void remove_if_over(uint64_t key, uint64_t number);
-/// Does a member whose arguments have this agreed_of() give what the first member here with the same
+/// Does a member whose arguments have this agreed_of() give what the first member here of the same
 /// role has given, as far as that hash says? `differs`: root_differs() of the call.
 inline bool repeats_first(const CollectiveEntry& e, uint64_t agreed, bool differs, bool is_root) {
   if (agreed == 0 || (differs && is_root)) return false;
