@@ -121,6 +121,10 @@ void ready_by_policy(Proclet* p);
 
 /// The running proclet; nullptr on the host stack outside of any proclet.
 inline Proclet* current() { return detail::g_hot.current; }
+/// Where current() is, for a library that asks often.
+inline const void* const* running_cell() {
+  return reinterpret_cast<const void* const*>(&detail::g_hot.current);
+}
 
 /// Lives while MPI calls a function of the user that may call MPI. The MPI call around it holds the
 /// engine lock again afterwards, also where it began before threads were enabled.

@@ -31,6 +31,7 @@
 #include "privatize/libc/output.h"
 #include "privatize/libc/source_lines.h"
 #include "privatize/load/plugins.h"
+#include "privatize/load/rank_heaps.h"
 #include "privatize/processor/machine_code.h"
 #include "proclet-sched/coroutine/identity.h"
 #include "proclet-sched/coroutine/packing.h"
@@ -224,6 +225,12 @@ void report_cause() {
         "read "
         "or written%s\n",
         at, what, last);
+  if (const int64_t owner = is_memory_fault() ? heap_owner_of(g_crash.info->si_addr) : -1;
+      owner >= 0)
+    return report(
+        "fgmpi: %s: %s, at the end of the heap of rank %u: a buffer there is too small for what is "
+        "read or written%s\n",
+        at, what, first_world_rank() + static_cast<uint32_t>(owner), last);
   if (is_memory_fault() && sched::is_guard_of_descriptors(g_crash.info->si_addr))
     return report(
         "fgmpi: %s: %s, at the edge of memory of the library: what lies beside it is too small for "

@@ -32,6 +32,7 @@
 #include "privatize/libc/waits.h"
 #include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
+#include "privatize/load/rank_heaps.h"
 #include "proclet-sched/coroutine/leave.h"
 
 namespace fgmpi::privatize {
@@ -122,6 +123,7 @@ bool run_handlers_of(const void* dso) {
   forget_handlers_of_rank();
   if (sched::outside()) sched::EngineEntry::enter();
   if (g_rank_exits) g_rank_exits(status & 0xff);
+  end_rank_heap(sched::current()->index);
   sched::finish(status & 0xff);
 }
 

@@ -29,6 +29,7 @@
 #include "privatize/load/late_ranks.h"
 #include "privatize/load/libraries.h"
 #include "privatize/load/library_report.h"
+#include "privatize/load/rank_heaps.h"
 #include "proclet-sched/coroutine/debug_table.h"
 
 namespace fgmpi::privatize {
@@ -78,6 +79,15 @@ void prepare_switching();
 /// process ends.
 std::vector<std::string>& g_arguments = *new std::vector<std::string>;
 
+[[noreturn]] void end_with_error(const std::string& line) {
+  write_error_line(line);
+  end_process(1);
+}
+
+void end_unless_ok(const Status& status) {
+  if (!status.ok()) end_with_error(status.what());
+}
+
 int process_main(int argc, char** argv, char** envp) {
   g_program.argc = argc;
   g_program.argv = argv;
@@ -87,19 +97,11 @@ int process_main(int argc, char** argv, char** envp) {
   prepare_switching();
   if (g_mode == ImageMode::kImages) share_processors(g_program.ranks);
   g_images.record_copied_objects();
+  end_unless_ok(begin_rank_heaps(g_program.ranks));
   int status = g_runtime.process_main(g_program);
   restore_streams();
   finish_output();
   return status;
-}
-
-[[noreturn]] void end_with_error(const std::string& line) {
-  write_error_line(line);
-  end_process(1);
-}
-
-void end_unless_ok(const Status& status) {
-  if (!status.ok()) end_with_error(status.what());
 }
 
 /// True in the job's first process, which alone prints lines that are the same for the whole job.

@@ -1,0 +1,50 @@
+// operator new and delete of the library. The version script makes them local, so that the library
+// does not call those of a program, which may count, or those of libfgmpi-heap.so, which would have
+// to ask whose memory it is.
+//
+// Not under AddressSanitizer, which compares how memory was allocated and freed.
+#ifndef __SANITIZE_ADDRESS__
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+void* new_block(std::size_t bytes) noexcept { return std::malloc(bytes ? bytes : 1); }
+void* new_aligned_block(std::size_t bytes, std::align_val_t alignment) noexcept {
+  const auto to = static_cast<std::size_t>(alignment);
+  return std::aligned_alloc(to, (bytes + to - 1) / to * to);
+}
+void* or_throw(void* memory) {
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return or_throw(new_block(bytes)); }
+void* operator new[](std::size_t bytes) { return or_throw(new_block(bytes)); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return new_block(bytes); }
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept { return new_block(bytes); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return or_throw(new_aligned_block(bytes, alignment));
+}
+void* operator new[](std::size_t bytes, std::align_val_t alignment) {
+  return or_throw(new_aligned_block(bytes, alignment));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return new_aligned_block(bytes, alignment);
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+#endif
