@@ -24,6 +24,7 @@
 #include "base/host_name.h"
 #include "base/process_memory.h"
 #include "base/strings.h"
+#include "heap/rank_heap.h"
 #include "info/foreign_wait.h"
 #include "info/job_hosts.h"
 #include "proclet-sched/coroutine/debug_table.h"
@@ -213,6 +214,39 @@ void add_by_memory(const RanksInMemory& process, Groups* groups) {
   }
 }
 
+// ---- Heaps --------------------------------------------------------------------------------------
+
+/// What the heaps of ranks have taken (FGMPI_HEAP=rank).
+struct HeapSums {
+  int64_t ranks = 0;
+  uint64_t bytes = 0, most = 0;
+  int64_t most_rank = -1;
+
+  void add(const HeapSums& other) {
+    ranks += other.ranks;
+    bytes += other.bytes;
+    if (other.most <= most) return;
+    most = other.most;
+    most_rank = other.most_rank;
+  }
+};
+
+HeapSums heaps_of(const Hosted& process) {
+  HeapSums sums;
+  heap::HeapTable table;
+  const ProcessMemory memory(process.pid);
+  const uint64_t at = find_symbol(process.path, "fgmpi_heap_table");
+  if (!at || !memory.read(process.library + at, &table, sizeof table) || table.version != 1)
+    return sums;
+  for (uint64_t i = 0; i < table.ranks; ++i) {
+    alignas(heap::RankHeap) char bytes[sizeof(heap::RankHeap)];
+    if (!memory.read(table.first + (i << table.shift), bytes, sizeof bytes)) continue;
+    const uint64_t taken = reinterpret_cast<const heap::RankHeap*>(bytes)->taken_of_copy();
+    sums.add({1, taken, taken, static_cast<int64_t>(process.table.first_world_rank + i)});
+  }
+  return sums;
+}
+
 // ---- By counters --------------------------------------------------------------------------------
 
 std::string words_of_peer(const report::RankRecord& r) {
@@ -346,6 +380,14 @@ std::string to_lines(const Groups& groups) {
   return text;
 }
 
+std::string words_of_heaps(const HeapSums& heaps) {
+  if (heaps.ranks == 0) return "";
+  return format("heaps of ranks: %.1f MiB, at most %.1f MiB (rank %lld)\n",
+                static_cast<double>(heaps.bytes) / (1 << 20),
+                static_cast<double>(heaps.most) / (1 << 20),
+                static_cast<long long>(heaps.most_rank));
+}
+
 // ---- What is known of a job ---------------------------------------------------------------------
 
 /// The groups and processes of a job that are known so far: those of one host, or of several.
@@ -353,6 +395,7 @@ struct JobPart {
   Groups groups;
   std::map<int64_t, int64_t> processes;  ///< first rank and number of ranks
   std::set<std::string> hosts;
+  HeapSums heaps;
   bool whole = false;  ///< the processes of all hosts are in it
 };
 
@@ -379,8 +422,10 @@ void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool
     Hosted found;
     bool unreadable = false;
     std::optional<RanksInMemory> memory;
-    if (where == host && find_hosted(static_cast<pid_t>(h.pid), &found, &unreadable))
+    if (where == host && find_hosted(static_cast<pid_t>(h.pid), &found, &unreadable)) {
       memory.emplace(found);
+      part->heaps.add(heaps_of(found));
+    }
     add_by_counters(file, run, memory ? &*memory : nullptr, &part->groups);
   }
   for (size_t i = 0; i < family.size() && !counted; ++i) {
@@ -389,6 +434,7 @@ void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool
     part->hosts.insert(host);
     part->processes[static_cast<int64_t>(found.table.first_world_rank)] =
         static_cast<int64_t>(found.table.rank_count);
+    part->heaps.add(heaps_of(found));
     add_by_memory(RanksInMemory(found), &part->groups);
   }
 }
@@ -437,6 +483,10 @@ std::string to_answer(const JobPart& part) {
   for (const auto& [first, ranks] : part.processes)
     text +=
         format("process %lld %lld\n", static_cast<long long>(first), static_cast<long long>(ranks));
+  if (const HeapSums& h = part.heaps; h.ranks)
+    text += format("heaps %lld %llu %llu %lld\n", static_cast<long long>(h.ranks),
+                   static_cast<unsigned long long>(h.bytes),
+                   static_cast<unsigned long long>(h.most), static_cast<long long>(h.most_rank));
   for (const auto& [what, ranks] : part.groups) {
     text += "ranks ";
     for (int32_t rank : ranks) text += std::to_string(rank) + ",";
@@ -456,6 +506,8 @@ bool add_answer(const std::string& answer, JobPart* part) {
     words >> kind;
     if (kind == "host" && words >> list) part->hosts.insert(list);
     if (kind == "process" && words >> first >> ranks) part->processes[first] = ranks, any = true;
+    if (HeapSums h; kind == "heaps" && words >> h.ranks >> h.bytes >> h.most >> h.most_rank)
+      part->heaps.add(h);
     if (kind != "ranks" || !(words >> list) || words.get() != ' ') continue;
     std::string what;
     std::getline(words, what);
@@ -506,6 +558,7 @@ Status describe_job(pid_t pid, std::string* out) {
          (all.hosts.size() > 1 ? format("on %zu hosts\n", all.hosts.size())
           : others.empty()     ? std::string("on this host\n")
                            : "on host " + (all.hosts.empty() ? "?" : *all.hosts.begin()) + "\n") +
+         words_of_heaps(all.heaps) +
          to_lines(joined(with_peers(all), static_cast<int64_t>(std::max<size_t>(ranks, 1)))) +
          not_seen;
   return {};

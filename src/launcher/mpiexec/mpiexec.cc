@@ -113,6 +113,21 @@ void set_environment(const LaunchPlan& plan, const std::string& library_folder) 
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
 }
 
+/// FGMPI_HEAP=rank: preloads the library from which ranks get their memory. Programs are examined
+/// behind this. Whether the values are good is seen later, as that of all settings.
+fgmpi::Status set_up_heaps(const std::string& library_folder) {
+  constexpr const char* kHeap = "libfgmpi-heap.so";
+  const char* heap = environment::text(settings::kRecords[settings::kHeap].name);
+  if (!(heap && std::strcmp(heap, "rank") == 0) &&
+      !environment::text(settings::kRecords[settings::kRankMemory].name))
+    return {};
+  if (access((library_folder + "/" + kHeap).c_str(), R_OK) != 0)
+    return fgmpi::error(MPI_ERR_ARG, "FGMPI_HEAP=rank: %s/%s is not installed",
+                        library_folder.c_str(), kHeap);
+  environment::put_first(environment::kPreload, kHeap);
+  return {};
+}
+
 constexpr const char* kTracker = "libfgmpi-track.so";
 
 /// -track: passes the folder to all processes in a variable, and preloads the tracker in front of
@@ -285,6 +300,7 @@ int main(int argc, char** argv) {
   setting.library_folder += "/lib";
   // Programs are examined with the library path with which they will run.
   environment::put_first(environment::kLibraryPath, setting.library_folder);
+  end_unless_ok(set_up_heaps(setting.library_folder));
   const Words arguments_given(argv + 1, argv + argc);
   setting.names_hosts = fgmpi::launcher::environment_names_hosts();
   LaunchPlan plan;
