@@ -19,26 +19,36 @@ struct ControlOrder {
   uint32_t snapshots;     ///< 1: forks snapshots from time to time
 };
 
-/// An event that has begun; its number is one more than that of the one before.
+/// An event that has begun; its number is one more than that of the one before. Or a detail of an
+/// event (CallDetail).
 struct ListedEvent {
-  uint64_t place;  ///< the instruction behind the call, as the linker loaded the program
+  /// The instruction behind the call, as the linker loaded the program; of a detail: the event.
+  uint64_t place;
+  uint64_t context;  ///< identifies the communicator; 0: there is none
   int32_t rank;
-  int32_t partner;
-  uint32_t count;  ///< UINT32_MAX: as many, or more
-  uint32_t call;   ///< a number that kCallName has named
+  int32_t partner;         ///< a rank of the communicator
+  int32_t partner_in_job;  ///< the same as a rank of the job; less than 0: none
+  int32_t tag;
+  uint32_t count;  ///< UINT32_MAX: as many, or more; of a detail: the handle
+  uint32_t call;   ///< a number that kCallName has named; of a detail: kFirstDetail and its kind
 };
+inline constexpr uint32_t kFirstDetail = 1 << 16;
+
+/// Beside the role that comes with kCallName: CallBegun::persistent.
+inline constexpr int32_t kPersistentRole = 1 << 8;
 
 struct ControlReport {
   enum Kind : uint32_t {
-    kEvents,    ///< `number` events have begun: so many ListedEvent follow
-    kCallName,  ///< the call of number `number` is `call`
+    kEvents,    ///< `number` ListedEvent follow
+    kCallName,  ///< the call of number `number` is `name`, its MessageRole `process`
+    kCommName,  ///< the program calls the communicator of context `number` `name`
     kStopped,   ///< the process waits where this event begins
     kSnapshot,  ///< a snapshot has been forked at this event
     kRunner,    ///< the snapshot has forked a process that runs as ordered
   } kind;
   int32_t process;  ///< its number
   uint64_t number;  ///< of the event, unless the kind says otherwise
-  char call[40];
+  char name[40];
 };
 
 }  // namespace fgmpi::rewind

@@ -40,37 +40,75 @@ int32_t running_rank() {
   return self ? static_cast<int32_t>(self->index) : -1;
 }
 uint64_t (*g_place_of)(const void* place) = nullptr;
+ListedComm (*g_find_comm)(int32_t handle, int32_t partner) = nullptr;
 
-constexpr size_t kMostUnsent = 4096, kMostCalls = 2048;
-bool g_lists = false;
+constexpr size_t kMostUnsent = 4096, kMostCalls = 2048, kMostNames = 4096;
 ListedEvent g_unsent[kMostUnsent];
 size_t g_unsent_count = 0;
 bool g_named[kMostCalls];  ///< calls whose names have been sent
+/// Communicators whose names have been sent, by a hash of the context: one that has lost its place
+/// to another is sent again.
+uint64_t g_named_contexts[kMostNames];
 
 uint16_t hash_of(const CallBegun& call, int32_t rank) {
-  uint64_t sum = mix(static_cast<uint64_t>(call.number) << 32 | static_cast<uint32_t>(rank),
-                     static_cast<uint64_t>(call.count) << 32 ^ static_cast<uint32_t>(call.partner));
+  const auto comm = static_cast<uint64_t>(static_cast<uint32_t>(call.comm)) << 24;
+  const auto tag = static_cast<uint64_t>(static_cast<uint32_t>(call.tag)) << 13;
+  uint64_t sum = mix(
+      static_cast<uint64_t>(call.number) << 32 | static_cast<uint32_t>(rank),
+      static_cast<uint64_t>(call.count) << 32 ^ static_cast<uint32_t>(call.partner) ^ comm ^ tag);
   sum = mix(sum ^ reinterpret_cast<uintptr_t>(call.place));
   return static_cast<uint16_t>(sum);
 }
 
-void send_name(const CallBegun& call) {
+void send_name(ControlReport report, const char* name) {
   send_listed();
-  ControlReport report{ControlReport::kCallName, 0, call.number, {}};
-  std::strncpy(report.call, call.name, sizeof report.call - 1);
+  std::strncpy(report.name, name, sizeof report.name - 1);
   send_report(report);
 }
 
-void list(const CallBegun& call, int32_t rank) {
-  if (call.number < kMostCalls && !std::exchange(g_named[call.number], true)) send_name(call);
-  const auto place = reinterpret_cast<uintptr_t>(call.place);
-  const auto count = static_cast<uint32_t>(std::clamp<int64_t>(call.count, 0, UINT32_MAX));
-  g_unsent[g_unsent_count++] = {g_place_of ? g_place_of(call.place) : place, rank, call.partner,
-                                count, call.number};
+void add_listed(const ListedEvent& event) {
+  g_unsent[g_unsent_count++] = event;
   if (g_unsent_count == kMostUnsent) send_listed();
 }
 
+/// Finds the communicator, and sends its name where the program has given it one.
+ListedComm find_comm(int32_t handle, int32_t partner) {
+  ListedComm found;
+  found.partner_in_job = partner;
+  if (handle == 0 || !g_find_comm) return found;
+  found = g_find_comm(handle, partner);
+  if (!*found.name) return found;
+  uint64_t& named = g_named_contexts[mix(found.context) % kMostNames];
+  if (std::exchange(named, found.context) != found.context)
+    send_name({ControlReport::kCommName, 0, found.context, {}}, found.name);
+  return found;
+}
+
+void list(const CallBegun& call, int32_t rank) {
+  if (call.number < kMostCalls && !std::exchange(g_named[call.number], true))
+    send_name({ControlReport::kCallName,
+               static_cast<int32_t>(call.role) | (call.persistent ? kPersistentRole : 0),
+               call.number,
+               {}},
+              call.name);
+  const auto place = reinterpret_cast<uintptr_t>(call.place);
+  const auto count = static_cast<uint32_t>(std::clamp<int64_t>(call.count, 0, UINT32_MAX));
+  const ListedComm comm = find_comm(call.comm, call.partner);
+  add_listed({g_place_of ? g_place_of(call.place) : place, comm.context, rank, call.partner,
+              comm.partner_in_job, call.tag, count, call.number});
+}
+
 }  // namespace
+
+bool g_lists = false;
+
+void add_detail(const CallDetail& detail) {
+  const int32_t rank = running_rank();
+  if (rank < 0 || rank >= kMostRanks) return;
+  const ListedComm comm = find_comm(detail.comm, detail.partner);
+  add_listed({g_last[rank].number, comm.context, rank, detail.partner, comm.partner_in_job,
+              detail.tag, static_cast<uint32_t>(detail.handle), kFirstDetail + detail.kind});
+}
 
 void send_listed() {
   if (g_unsent_count == 0) return;
@@ -124,8 +162,7 @@ void describe_last_event(char* words, size_t size) {
 }
 
 void set_places(uint64_t (*place_of)(const void* place)) { g_place_of = place_of; }
-void begin_listing() { g_lists = true; }
-void end_listing() { g_lists = false; }
+void set_comm_finder(ListedComm (*find)(int32_t, int32_t)) { g_find_comm = find; }
 void at_end_of_run() {
   if (!g_lists) return;
   send_listed();

@@ -20,9 +20,20 @@ void count_call(const CallBegun& call);
 void describe_last_event(char* words, size_t size);
 
 void set_places(uint64_t (*place_of)(const void* place));
-/// Lists events to kControlFd from now on.
-void begin_listing();
-void end_listing();
+
+/// A communicator, as the list of events shows it.
+struct ListedComm {
+  uint64_t context = 0;  ///< the same at all members; 0: there is no such communicator
+  int32_t partner_in_job = kNoPartner;
+  const char* name = "";  ///< as the program calls it
+};
+/// Sets what finds the running rank's communicator and the partner's rank in the job. It may not
+/// use the heap: the repeated run calls it, the recorded one does not.
+void set_comm_finder(ListedComm (*find)(int32_t handle, int32_t partner));
+
+void add_detail(const CallDetail& detail);
+/// Is true while events are listed to kControlFd.
+[[gnu::visibility("hidden")]] extern bool g_lists;
 /// Sends the events that are listed and have not been sent.
 void send_listed();
 /// Called before the process ends.

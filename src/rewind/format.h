@@ -22,7 +22,7 @@
 namespace fgmpi::rewind {
 
 inline constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'r', 'e', 'c'};
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;
 
 enum RecordingStream : uint32_t { kInputs, kEvents, kStreams };
 

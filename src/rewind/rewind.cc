@@ -90,7 +90,7 @@ void pass_random(void* bytes, size_t size) {
   end_input();
 }
 
-constexpr RewindHooks kHooks = {count_call, pass_random, set_places};
+constexpr RewindHooks kHooks = {count_call, add_detail, &g_lists, pass_random, set_places};
 
 }  // namespace
 

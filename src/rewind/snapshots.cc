@@ -60,10 +60,7 @@ bool receive_order(ControlOrder* order) {
 void follow(const ControlOrder& order) {
   fgmpi_rewind_stop_at = order.stop_at;
   g_snapshots = order.snapshots != 0;
-  if (order.lists_events)
-    begin_listing();
-  else
-    end_listing();
+  g_lists = order.lists_events != 0;
 }
 
 /// Forks a process with a socket of its own, and reports it. Returns true in the new one.

@@ -23,4 +23,8 @@ inline void record_call(const CallBegun& call) {
   if (g_hooks || find_hooks()) g_hooks->count_call(call);
 }
 
+/// Is true while events are listed, which the program does not notice.
+inline bool lists_events() { return __builtin_expect(g_hooks && *g_hooks->lists, 0); }
+inline void add_detail(const CallDetail& detail) { g_hooks->add_detail(detail); }
+
 }  // namespace fgmpi::rewind

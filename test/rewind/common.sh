@@ -2,6 +2,7 @@
 set -u
 bin=$1
 programs=$2
+here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1

@@ -190,7 +190,9 @@ class Parser {
     if (name == "check") return checks(o, plan);
     if (name == "events") return events(&o, plan);
     if (name == "goto") return visited_event(&o, plan);
-    if (name == "call") return name_of_call(&o, plan);
+    if (name == "call") return filter(&o, &plan->rewind.call);
+    if (name == "comm") return filter(&o, &plan->rewind.comm);
+    if (name == "partner") return rank_of(&o, &plan->rewind.partner);
     if (name == "explore") return exploration(o, plan);
     if (name == "n" || name == "np" || name == "c") return number(&o, &s->processes);
     if (name == "nfg") return number(&o, &s->nfg);
@@ -282,7 +284,9 @@ class Parser {
     if (!name->empty() && *name != o.value)
       return error(MPI_ERR_ARG, "-%s %s and -%s %s: allowed is one %s a job", o.name.c_str(),
                    name->c_str(), o.name.c_str(), o.value.c_str(),
-                   o.name == "track" ? "folder" : "file");
+                   o.name == "track"                      ? "folder"
+                   : o.name == "call" || o.name == "comm" ? "name"
+                                                          : "file");
     *name = o.value;
     return {};
   }
@@ -292,11 +296,14 @@ class Parser {
     plan->rewind.lists = true;
     const bool follows = !o->attached && at_ < words_.size() && parse_int(words_[at_]).has_value();
     if (!o->attached && !follows) return {};
+    return rank_of(o, &plan->rewind.rank);
+  }
+  Status rank_of(Option* o, int64_t* rank) {
     FGMPI_TRY(value_of(o));
-    const auto rank = parse_int(o->value);
-    if (!rank || *rank < 0 || *rank > kMaxNumber)
+    const auto number = parse_int(o->value);
+    if (!number || *number < 0 || *number > kMaxNumber)
       return error(MPI_ERR_ARG, "%s: allowed is the number of a rank", o->text().c_str());
-    plan->rewind.rank = *rank;
+    *rank = *number;
     return {};
   }
   /// Applies -goto EVENT or -goto last.
@@ -310,9 +317,10 @@ class Parser {
     plan->rewind.event = event.value_or(0);
     return {};
   }
-  Status name_of_call(Option* o, LaunchPlan* plan) {
+  /// Applies -call or -comm.
+  Status filter(Option* o, std::string* name) {
     FGMPI_TRY(value_of(o));
-    return set_name(*o, &plan->rewind.call);
+    return set_name(*o, name);
   }
 
   /// Applies -check or -check=KIND,...
@@ -446,16 +454,19 @@ class Parser {
   Status check_recording(const LaunchPlan& plan) const {
     const bool records = !plan.record.file.empty(), rewinds = !plan.rewind.file.empty();
     const bool visits = plan.rewind.visits;
-    if ((!rewinds && (plan.rewind.lists || !plan.rewind.call.empty() || visits)) ||
-        (plan.rewind.lists && visits))
-      return error(MPI_ERR_ARG, "-events, -call, -goto: allowed with -rewind, -goto alone");
+    const bool filters =
+        !plan.rewind.call.empty() || !plan.rewind.comm.empty() || plan.rewind.partner >= 0;
+    if ((!rewinds && (plan.rewind.lists || visits)) || (plan.rewind.lists && visits))
+      return error(MPI_ERR_ARG, "-events, -goto: allowed is one of them, with -rewind");
+    if (filters && !plan.rewind.lists)
+      return error(MPI_ERR_ARG, "-call, -partner, -comm: allowed with -rewind FILE -events");
     if (!records && !rewinds) return {};
     const std::string option =
         records ? "-record " + plan.record.file : "-rewind " + plan.rewind.file;
     if ((records && rewinds) || plan.explore.wanted || !plan.replay.empty() || plan.check ||
         plan.report.any() || plan.survives || !track_.empty() || !plan.predict.machine.empty())
       return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
-                   records ? "-n, -nfg, -ranks, -env, -genv and -x" : "-events, -call and -goto");
+                   records ? "-n, -nfg, -ranks, -env, -genv and -x" : "-events and -goto");
     const ProgramSection& s = sections_[0];
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "%s: %zu programs are given; allowed is one", option.c_str(),
@@ -464,10 +475,9 @@ class Parser {
                         s.program[0].substr(s.program[0].rfind('/') + 1) == "gdb";
     if (rewinds &&
         ((!s.program.empty() && !debugs) || s.processes || s.nfg || s.ranks || !s.options.empty()))
-      return error(
-          MPI_ERR_ARG,
-          "%s: allowed beside it are -events, -call, -goto and gdb; the file says the rest",
-          option.c_str());
+      return error(MPI_ERR_ARG,
+                   "%s: allowed beside it are -events, -goto and gdb; the file says the rest",
+                   option.c_str());
     return {};
   }
 

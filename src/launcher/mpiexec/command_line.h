@@ -73,13 +73,15 @@ struct LaunchPlan {
   } record;
   /// -rewind: a recorded run is repeated.
   struct Rewind {
-    std::string file;     ///< "": not wanted
-    bool lists = false;   ///< -events
-    int64_t rank = -1;    ///< -events RANK; -1: of all ranks
-    std::string call;     ///< -call; "": all
-    bool visits = false;  ///< -goto
-    int64_t event = 0;    ///< -goto EVENT; 0: the last one
-    Words debugger;       ///< gdb and its options; empty: none
+    std::string file;      ///< "": not wanted
+    bool lists = false;    ///< -events
+    int64_t rank = -1;     ///< -events RANK; -1: of all ranks
+    std::string call;      ///< -call; "": all
+    int64_t partner = -1;  ///< -partner; -1: all
+    std::string comm;      ///< -comm: a name, or a number; "": all
+    bool visits = false;   ///< -goto
+    int64_t event = 0;     ///< -goto EVENT; 0: the last one
+    Words debugger;        ///< gdb and its options; empty: none
   } rewind;
   std::string replay;    ///< -replay: the witness
   Words replay_command;  ///< runs in place of the witness's program; may be empty

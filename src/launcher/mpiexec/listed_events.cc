@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +13,6 @@
 
 #include "readers/findings/report.h"
 #include "rewind/control.h"
-#include "rewind/hooks.h"
 
 namespace fgmpi::launcher {
 using rewind::ControlReport;
@@ -69,7 +69,7 @@ bool ReportReader::receive_plain(ControlReport* report, int* fd) {
       std::memcpy(fd, CMSG_DATA(header), sizeof *fd);
     done += static_cast<size_t>(n);
   }
-  report->call[sizeof report->call - 1] = 0;
+  report->name[sizeof report->name - 1] = 0;
   return true;
 }
 
@@ -77,7 +77,13 @@ bool ReportReader::receive(ControlReport* report, int* fd) {
   constexpr uint64_t kMostEvents = 1 << 16;
   while (receive_plain(report, fd)) {
     if (report->kind == ControlReport::kCallName) {
-      calls_[static_cast<uint32_t>(report->number)] = report->call;
+      const auto role = static_cast<rewind::MessageRole>(report->process & 0xff);
+      calls_[static_cast<uint32_t>(report->number)] = {
+          report->name, role, (report->process & rewind::kPersistentRole) != 0};
+      continue;
+    }
+    if (report->kind == ControlReport::kCommName) {
+      comm_names_[report->number] = report->name;
       continue;
     }
     if (report->kind != ControlReport::kEvents) return true;
@@ -89,33 +95,75 @@ bool ReportReader::receive(ControlReport* report, int* fd) {
   return false;
 }
 
-std::string words_of_event(const ListedEvent& event, const std::string& call) {
-  std::string words = "rank " + std::to_string(event.rank) + " " + call;
+RunEvent EventTable::convert(const ListedEvent& listed) {
+  if (place_numbers_.empty()) places_.read_mappings();
+  const auto [place, new_place] =
+      number_of_place_.try_emplace(listed.place, static_cast<uint32_t>(place_numbers_.size()));
+  if (new_place) place_numbers_.push_back(listed.place);
+  return {listed.rank,
+          listed.partner,
+          listed.partner_in_job,
+          listed.tag,
+          listed.count,
+          place->second,
+          static_cast<uint16_t>(listed.call),
+          number_of(listed.context)};
+}
+
+uint16_t EventTable::number_of(uint64_t context) {
+  // More communicators than numbers share the last one.
+  const auto next = static_cast<uint16_t>(std::min<size_t>(contexts_.size(), UINT16_MAX));
+  const auto [comm, fresh] = number_of_context_.try_emplace(context, next);
+  if (fresh && next < UINT16_MAX) contexts_.push_back(context);
+  return comm->second;
+}
+
+std::string EventTable::comm_words(uint16_t comm) {
+  if (comm >= contexts_.size()) return "another communicator";
+  const std::string& name = reader_.comm_name(contexts_[comm]);
+  return name.empty() ? "communicator " + std::to_string(comm) : name;
+}
+
+std::string EventTable::words(const RunEvent& event) {
+  const ListedCall& call = call_of(event);
+  std::string words = "rank " + std::to_string(event.rank) + " " + call.name;
   if (event.partner == MPI_ANY_SOURCE)
     words += " any rank";
   else if (event.partner == MPI_PROC_NULL)
     words += " no rank";
   else if (event.partner != rewind::kNoPartner)
     words += " rank " + std::to_string(event.partner);
-  return event.count ? words + ", count " + std::to_string(event.count) : words;
+  if (event.tag == MPI_ANY_TAG)
+    words += ", any tag";
+  else if (event.tag != rewind::kNoTag)
+    words += ", tag " + std::to_string(event.tag);
+  if (event.count) words += ", count " + std::to_string(event.count);
+  if (event.comm && comm_words(event.comm) != "MPI_COMM_WORLD")
+    words += " in " + comm_words(event.comm);
+  return words + " at " + place_of(event);
+}
+
+bool EventTable::is_wanted(const RunEvent& event, const LaunchPlan::Rewind& wishes) {
+  if (wishes.rank >= 0 && event.rank != wishes.rank) return false;
+  if (wishes.partner >= 0 && event.partner_in_job != wishes.partner) return false;
+  if (!wishes.call.empty() && wishes.call != call_of(event).name) return false;
+  return wishes.comm.empty() || (event.comm && (wishes.comm == comm_words(event.comm) ||
+                                                wishes.comm == std::to_string(event.comm)));
 }
 
 void print_events(int control, pid_t process, const LaunchPlan::Rewind& wishes) {
-  PlaceNames places(process);
   ReportReader reader(control);
+  EventTable table(process, &reader);
   ControlReport report;
   uint64_t number = 0;
   for (int fd; reader.receive(&report, &fd);) {
     if (report.kind != ControlReport::kEvents) continue;
-    if (number == 0) places.read_mappings();
-    for (const ListedEvent& event : reader.events()) {
+    for (const ListedEvent& listed : reader.events()) {
+      if (listed.call >= rewind::kFirstDetail) continue;
       ++number;
-      const std::string& call = reader.call_name(event.call);
-      const bool wanted = (wishes.rank < 0 || event.rank == wishes.rank) &&
-                          (wishes.call.empty() || wishes.call == call);
-      if (wanted)
-        std::printf("%" PRIu64 " %s at %s\n", number, words_of_event(event, call).c_str(),
-                    places.name(event.place).c_str());
+      const RunEvent event = table.convert(listed);
+      if (table.is_wanted(event, wishes))
+        std::printf("%" PRIu64 " %s\n", number, table.words(event).c_str());
     }
   }
 }

@@ -66,8 +66,9 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -record FILE      records the run, with all ranks in one process: docs/rewinding.md
-  -rewind FILE      repeats a recorded run; with -events [RANK] [-call NAME]: prints its MPI calls; with -goto EVENT: goes there
-  -rewind FILE gdb  visits the run's MPI calls in gdb: fgmpi goto, back, forward, events
+  -rewind FILE      repeats a recorded run; with -goto EVENT: goes there
+  -rewind FILE -events [RANK]  prints its MPI calls; only some: -call NAME, -partner RANK, -comm NAME or NUMBER
+  -rewind FILE gdb  visits the run's MPI calls in gdb: fgmpi goto, back, forward, events, sender, last-write, who-else
   -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)
   -ranks N,N,...    with -predict: a run for each number, and a table
   -predict-compute=C     what computing takes there: measured (by the file's speed), typical, a factor, or none

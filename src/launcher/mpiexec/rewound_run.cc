@@ -38,7 +38,7 @@ uint64_t memory_of(pid_t process) {
 RewoundRun::RewoundRun(pid_t process, int control, uint64_t most_bytes)
     : first_{process, control},
       first_reports_(control),
-      places_(std::make_unique<PlaceNames>(process)),
+      events_(process, &first_reports_),
       most_bytes_(most_bytes) {}
 
 RewoundRun::~RewoundRun() {
@@ -88,10 +88,7 @@ void RewoundRun::thin_out() {
 void RewoundRun::run_through() {
   ControlReport report;
   for (int fd; first_reports_.receive(&report, &fd);) {
-    if (report.kind == ControlReport::kEvents) {
-      if (events_.empty()) places_->read_mappings();
-      events_.insert(events_.end(), first_reports_.events().begin(), first_reports_.events().end());
-    }
+    if (report.kind == ControlReport::kEvents) events_.add_received();
     if (report.kind == ControlReport::kSnapshot && fd >= 0) add_snapshot(report, fd);
   }
   end(first_);
@@ -100,9 +97,10 @@ void RewoundRun::run_through() {
 
 Status RewoundRun::go_to(uint64_t event, pid_t* process) {
   auto snapshot = snapshots_.upper_bound(event);
-  if (event == 0 || event > events() || snapshot == snapshots_.begin())
+  if (event == 0 || event > events_.count() || snapshot == snapshots_.begin())
     return error(MPI_ERR_ARG, "goto %llu: allowed is an event from 1 to %llu",
-                 static_cast<unsigned long long>(event), static_cast<unsigned long long>(events()));
+                 static_cast<unsigned long long>(event),
+                 static_cast<unsigned long long>(events_.count()));
   --snapshot;
   target_ = event;
   end(runner_);
@@ -125,24 +123,6 @@ Status RewoundRun::go_to(uint64_t event, pid_t* process) {
   }
   *process = report.process;
   return {};
-}
-
-std::string RewoundRun::line_of(uint64_t event) {
-  const rewind::ListedEvent& listed = at(event);
-  return words_of_event(listed, first_reports_.call_name(listed.call)) + " at " +
-         places_->name(listed.place);
-}
-
-uint64_t RewoundRun::find_step(uint64_t event, int32_t rank, int64_t steps) const {
-  const int direction = steps > 0 ? -1 : 1;
-  int64_t left = steps > 0 ? steps : -steps;
-  auto now = static_cast<int64_t>(event);
-  while (left > 0) {
-    now += direction;
-    if (now < 1 || now > static_cast<int64_t>(events())) return 0;
-    if (at(static_cast<uint64_t>(now)).rank == rank) --left;
-  }
-  return static_cast<uint64_t>(now);
 }
 
 }  // namespace fgmpi::launcher

@@ -11,12 +11,10 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/status.h"
-#include "launcher/mpiexec/listed_events.h"
+#include "launcher/mpiexec/run_events.h"
 #include "rewind/control.h"
 
 namespace fgmpi::launcher {
@@ -34,12 +32,7 @@ class RewoundRun {
   /// Runs a process up to where the event begins. Errors: there is no such event.
   Status go_to(uint64_t event, pid_t* process);
 
-  uint64_t events() const { return events_.size(); }
-  /// The event's line, without its number. REQUIRES: 1 <= event <= events().
-  std::string line_of(uint64_t event);
-  const rewind::ListedEvent& at(uint64_t event) const { return events_[event - 1]; }
-  /// The event `steps` before (or, less than 0, behind) this one among those of the rank; 0: none.
-  uint64_t find_step(uint64_t event, int32_t rank, int64_t steps) const;
+  RunEvents& events() { return events_; }
 
   /// The last event before this one at which there is a snapshot; 0: none.
   uint64_t snapshot_before(uint64_t event) const {
@@ -58,11 +51,10 @@ class RewoundRun {
   void thin_out();
   void end(const ServedProcess& process);
 
-  std::vector<rewind::ListedEvent> events_;
   std::map<uint64_t, ServedProcess> snapshots_;  ///< by the event at which they were taken
   ServedProcess first_, runner_{0, -1};
   ReportReader first_reports_;
-  std::unique_ptr<PlaceNames> places_;
+  RunEvents events_;
   const uint64_t most_bytes_;
   uint64_t since_thinned_ = 0;
   uint64_t target_ = 0;  ///< the event of the last go_to()

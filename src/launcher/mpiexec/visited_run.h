@@ -5,6 +5,7 @@
 //   back [N], forward [N]    to the N-th event before or behind, of the same rank
 //   rank RANK                to the last event of this rank up to here
 //   events [RANK]            prints events up to here, at most 20
+//   sender [N]               to where the message was sent that this event receives; the N-th one
 //   here EVENT               the debugger has run on to this event by itself
 //   before EVENT             the last event before it at which there is a snapshot
 //   snapshots                their number and memory

@@ -5,6 +5,7 @@
 #include "comm/extras.h"
 #include "mpi/life/runtime.h"
 #include "pt2pt/pt2pt.h"
+#include "rewind/events.h"
 
 namespace fgmpi::mpi {
 namespace {
@@ -60,8 +61,36 @@ bool locate(uint64_t ctx, int32_t rank, pt2pt::Peer* out) {
   return true;
 }
 
+/// No context id's bits, the lowest of which are 0.
+constexpr uint64_t kSelfContext = 3;
+
+/// For the list of a recorded run's events (rewind/events.h). MPI_COMM_SELF has its own shared part
+/// only once it is used, and its members talk to themselves.
+rewind::ListedComm find_listed_comm(int32_t handle, int32_t partner) {
+  rewind::ListedComm found;
+  const comm::RankState* rank = comm::rank_state();
+  if (!rank || handle == MPI_COMM_NULL) return found;
+  const bool is_self = handle == MPI_COMM_SELF;
+  const comm::Comm* c = is_self ? &rank->self : comm::find_inside(handle);
+  if (is_self) {
+    found.context = kSelfContext;
+    found.name = "MPI_COMM_SELF";
+    if (partner == 0) found.partner_in_job = rank->world_rank;
+  } else if (c && c->shared) {
+    found.context = c->shared->id.bits | 1;
+    if (handle == MPI_COMM_WORLD) found.name = "MPI_COMM_WORLD";
+    if (partner >= 0 && partner < c->shared->peers().size())
+      found.partner_in_job = c->shared->peers().world_of(partner);
+  }
+  if (found.context && c->extras && c->extras->named) found.name = c->extras->name.c_str();
+  return found;
+}
+
 }  // namespace
 
-void install_naming() { pt2pt::set_naming({communicator, locate}); }
+void install_naming() {
+  pt2pt::set_naming({communicator, locate});
+  rewind::set_comm_finder(find_listed_comm);
+}
 
 }  // namespace fgmpi::mpi

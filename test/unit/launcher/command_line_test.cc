@@ -320,7 +320,7 @@ TEST(CommandLine, RecordingRefusesWhatItDoesNotKnow) {
         "-record a -report r.html p", "-record a -predict m p", "-record a -explore p",
         "-record a -host h p", "-rewind a p", "-rewind a -n 2", "-rewind a -events -goto 2",
         "-rewind a -goto 0", "-rewind a -goto x", "-events p", "-goto 3 p", "-call MPI_Send p",
-        "-rewind a -events gdb"}) {
+        "-rewind a -events gdb", "-rewind a -comm x", "-rewind a -events -partner x"}) {
     LaunchPlan plan;
     EXPECT_FALSE(make_plan(words(line), kSetting, &plan).ok()) << line;
   }
