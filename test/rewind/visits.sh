@@ -37,3 +37,13 @@ timeout 200 "$bin/mpiexec" -rewind run.rec gdb -batch -ex "fgmpi rank 0" -ex "fg
 grep -qE "^g_cells\[6\] was written by rank 3 here, behind event [0-9]+" out || fail "last-write: $(cat out)"
 grep -q "the mistake" out || fail "last-write: another line: $(cat out)"
 grep -q '^\$1 = 700' out || fail "last-write: another time: $(cat out)"
+timeout 200 "$bin/mpiexec" -rewind run.rec gdb -batch -ex "fgmpi rank 0" -ex "fgmpi who-else &g_cells[6]" >out 2>&1 </dev/null
+tail -n 3 out | head -n 2 >writers
+grep -qE "^rank 3 changed it once, last behind event [0-9]+ at writes.c:12" writers || fail "who-else: $(cat out)"
+grep -qE "^rank 0 changed it once, last behind event [0-9]+ at writes.c:25" writers || fail "who-else: the first value: $(cat out)"
+
+# From a receive of one rank to the send of another one, whose variables gdb then shows.
+recorded 0 -ranks 6 "$programs/messages"
+receive=$("$bin/mpiexec" -rewind run.rec -events 3 -call MPI_Sendrecv | sed -n '2s/ .*//p')
+timeout 200 "$bin/mpiexec" -rewind run.rec gdb -batch -ex "fgmpi goto $receive" -ex "fgmpi sender" -ex "print g_rank" -ex "fgmpi back" -ex "print g_rank" >out 2>&1 </dev/null
+[ "$(grep -E '^\$[12] = 2' out | wc -l)" = 2 ] || fail "sender: another rank: $(cat out)"

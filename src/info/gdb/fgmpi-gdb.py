@@ -8,7 +8,9 @@
     fgmpi rewind FILE     visits the events (MPI calls) of a run that mpiexec -record has recorded
     fgmpi goto N|last, fgmpi back [N], fgmpi forward [N], fgmpi rank RANK, fgmpi events [RANK]
                           to event N; to the N-th one before or behind, of the same rank; to the last one of another rank; lists
+    fgmpi sender [N]      from a receive, or a wait for one, to where its message was sent (the N-th one where there are several)
     fgmpi last-write VARIABLE  goes to where it was changed last before the event: the line and the rank
+    fgmpi who-else ADDRESS  the ranks that have changed the bytes there (at most 8) up to the event, each with its last line
     gcore [FILE]          gdb's own command, which omits mappings with unreadable pages; this script adds their other pages
 
 gdb loads this script with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows that; otherwise use
@@ -136,7 +138,8 @@ class FrameId:
 
 UNWINDER = ProcletUnwinder()
 gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
-LOADED = set()
+LOADED = set()  # addresses of images whose symbols are loaded
+COPIES = {}  # descriptors of copies of files, by their paths
 
 
 def images_of(t, index):
@@ -154,7 +157,19 @@ def load_symbols(t, index):
     for path, base in images_of(t, index):
         if base not in LOADED:
             LOADED.add(base)
-            gdb.execute('add-symbol-file "%s" -o %#x' % (path or gdb.current_progspace().filename, base), to_string=True)
+            name = renamed(path or gdb.current_progspace().filename)
+            gdb.execute('add-symbol-file "%s" -o %#x' % (name, base), to_string=True)
+
+
+def renamed(path):
+    """Returns another name for a copy of the file, in memory. gdb moves the addresses of all sections of files of one name when it
+    loads one of them at another address: it would then look in an image for the libraries of a process to which it attaches."""
+    if path not in COPIES:
+        COPIES[path] = os.memfd_create(os.path.basename(path))
+        with open(path, "rb") as file:
+            while os.sendfile(COPIES[path], file.fileno(), None, 1 << 30):
+                pass
+    return "/proc/self/fd/%d" % COPIES[path]
 
 
 def print_variable(t, index, name):
@@ -300,6 +315,20 @@ class Gcore(gdb.Command):
                 add_missing_memory(core, pid)
 
 
+def watched_place(address, size):
+    """The expression of bytes to be watched."""
+    return "*(%s*)%#x" % ({1: "char", 2: "short", 4: "int", 8: "long"}[size], address)
+
+
+def program_frame():
+    """Returns the innermost frame of the program, or None."""
+    frame = gdb.newest_frame()
+    while frame and (frame.find_sal().symtab is None or "/src/rewind/" in frame.find_sal().symtab.fullname()
+                     or (frame.name() or "").startswith(("MPI_", "PMPI_", "tape_", "fgmpi::"))):
+        frame = frame.older()
+    return frame
+
+
 class Visit:
     """A recorded run, whose processes `mpiexec -rewind FILE -goto EVENT` keeps: it names one that waits at the event."""
 
@@ -352,8 +381,9 @@ class Visit:
         self.order(line)
         return self.answer()
 
-    def run_to_writes(self, place, end, most):
-        """From here to event `end`, stops at each change of the bytes at `place`, at most at `most` of them. Returns how many."""
+    def run_to_writes(self, place, end, most, at_write=None):
+        """From here to event `end`, stops at each change of the bytes at `place`, at most at `most` of them, and calls at_write().
+        Returns how many."""
         self.set_word("fgmpi_rewind_stop_at", "<Q", end)
         self.set_word("fgmpi_rewind_check_at", "<Q", 0)
         stop = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True)
@@ -366,10 +396,56 @@ class Visit:
                 if not gdb.selected_inferior().pid or gdb.newest_frame().name() == "fgmpi_rewind_stopped":
                     break
                 writes += 1
+                if at_write:
+                    at_write()
         finally:
             watch.delete()
             stop.delete()
         return writes
+
+    @staticmethod
+    def running_rank():
+        t = table()
+        at = word(t["current"])
+        return t["first_world_rank"] + (at - t["ranks"]) // t["proclet_bytes"] if at else -1
+
+    @staticmethod
+    def event_now():
+        return word(int(gdb.parse_and_eval("(unsigned long)&fgmpi_rewind_events")))
+
+    def who_else(self, expression):
+        """Prints which ranks have changed the bytes at an address before the event that is visited."""
+        value, event = gdb.parse_and_eval(expression), self.event
+        address = int(value.cast(gdb.lookup_type("long")))
+        size = max(n for n in (1, 2, 4, 8) if address % n == 0 and (value.type.code != gdb.TYPE_CODE_PTR or n <= max(value.type.target().sizeof, 1)))
+        place, end, most, writers, t = watched_place(address, size), event, 10000, {}, table()
+
+        def at_write():
+            rank = self.running_rank()
+            load_symbols(t, max(rank - t["first_world_rank"], 0))
+            frame = program_frame()
+            sal = frame and frame.find_sal()
+            line = "%s:%d" % (os.path.basename(sal.symtab.filename), sal.line) if sal and sal.symtab else "the library"
+            found.setdefault(rank, [0, 0, ""])[0] += 1
+            found[rank][1:] = [self.event_now(), line]
+
+        while most > 0:
+            start = re.match(r"snapshot (\d+)", self.ask("before %d" % end))
+            if not start:
+                break
+            self.attach(self.ask("goto " + start.group(1)))
+            found = {}
+            most -= self.run_to_writes(place, end, most, at_write)
+            for rank, (times, behind, line) in found.items():
+                writers.setdefault(rank, [0, behind, line])[0] += times
+            end = int(start.group(1))
+        self.show(self.ask("goto %d" % event))
+        for rank, (times, behind, line) in sorted(writers.items(), key=lambda item: -item[1][1]):
+            print("rank %d changed it %s, last behind event %d at %s" % (rank, "once" if times == 1 else "%d times" % times, behind, line))
+        if most <= 0:
+            print("There are more changes, before event %d" % end)
+        elif not writers:
+            print("no rank has changed it since the first MPI call")
 
     def last_write(self, expression):
         """Goes to the last change of a variable before the event that is visited: from snapshot to snapshot, backwards."""
@@ -377,8 +453,7 @@ class Visit:
         if value.address is None:
             raise gdb.GdbError("%s is not in memory" % expression)
         size = max(n for n in (1, 2, 4, 8) if n <= value.type.sizeof)
-        kind = {1: "char", 2: "short", 4: "int", 8: "long"}[size]
-        place, end = "*(%s*)%#x" % (kind, int(value.address)), self.event
+        place, end = watched_place(int(value.address), size), self.event
         while True:
             found = re.match(r"snapshot (\d+)", self.ask("before %d" % end))
             if not found:
@@ -391,11 +466,9 @@ class Visit:
             end = start
         self.attach(self.ask("goto %d" % start))
         self.run_to_writes(place, end, writes)
-        t = table()
-        running = next((proclet(t, i)["rank"] for i in range(t["rank_count"]) if proclet(t, i)["running"]), -1)
+        t, running, events = table(), self.running_rank(), self.event_now()
         load_symbols(t, max(running - t["first_world_rank"], 0))
         gdb.execute("frame")
-        events = struct.unpack("<Q", read(int(gdb.parse_and_eval("(unsigned long)&fgmpi_rewind_events")), 8))[0]
         print("%s was written by rank %d here, behind event %d" % (expression, running, events))
         self.event = events
         self.ask("here %d" % events)
@@ -403,17 +476,15 @@ class Visit:
     @staticmethod
     def select_program():
         """Selects the innermost frame of the program, and prints it."""
-        frame = gdb.newest_frame()
-        while frame and (frame.find_sal().symtab is None or "/src/rewind/" in frame.find_sal().symtab.fullname()
-                         or (frame.name() or "").startswith(("MPI_", "PMPI_", "tape_", "fgmpi::"))):
-            frame = frame.older()
+        frame = program_frame()
         if frame:
             frame.select()
             gdb.execute("frame")
 
 
 class Fgmpi(gdb.Command):
-    """fgmpi rewind FILE | goto EVENT|last | back [N] | forward [N] | rank RANK | events [RANK] | last-write VARIABLE: a recorded run."""
+    """fgmpi rewind FILE | goto EVENT|last | back [N] | forward [N] | rank RANK | events [RANK] | sender [N] |
+    last-write VARIABLE | who-else ADDRESS: a recorded run."""
 
     def __init__(self):
         super().__init__("fgmpi", gdb.COMMAND_RUNNING)
@@ -424,13 +495,13 @@ class Fgmpi(gdb.Command):
             # gdb may load this script once more, with the library: what it keeps is in gdb's own module.
             gdb.fgmpi_visit = Visit(os.environ.get("FGMPI_MPIEXEC", "mpiexec"), words[1])
             return
-        if not words or words[0] not in ("goto", "back", "forward", "rank", "events", "last-write"):
+        if not words or words[0] not in ("goto", "back", "forward", "rank", "events", "sender", "last-write", "who-else"):
             raise gdb.GdbError(self.__doc__)
         visit = getattr(gdb, "fgmpi_visit", None)
         if not visit:
             raise gdb.GdbError("no run is visited: fgmpi rewind FILE")
-        if words[0] == "last-write":
-            visit.last_write(argument.strip()[len(words[0]):].strip())
+        if words[0] in ("last-write", "who-else"):
+            (visit.last_write if words[0] == "last-write" else visit.who_else)(argument.strip()[len(words[0]):].strip())
             return
         answer = visit.ask(" ".join(words))
         if words[0] != "events":
