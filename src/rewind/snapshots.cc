@@ -157,7 +157,8 @@ void begin_serving(const ControlOrder& order) {
 }
 
 void check_event() {
-  if (g_snapshots) take_snapshot();
+  // A snapshot of a debugged process would have the debugger's breakpoints in its code.
+  if (g_snapshots && !fgmpi_rewind_debugged) take_snapshot();
   while (fgmpi_rewind_events >= fgmpi_rewind_stop_at) {
     if (!fgmpi_rewind_debugged) {
       wait_for_order();

@@ -5,12 +5,6 @@
     proclet RANK symbols  loads the symbols of the rank's images (the program's, private libraries' and those of what the
                           rank has loaded), for breakpoints and variables
     proclet RANK print NAME  the rank's variable of this name (global or static of a file)
-    fgmpi rewind FILE     visits the events (MPI calls) of a run that mpiexec -record has recorded
-    fgmpi goto N|last, fgmpi back [N], fgmpi forward [N], fgmpi rank RANK, fgmpi events [RANK]
-                          to event N; to the N-th one before or behind, of the same rank; to the last one of another rank; lists
-    fgmpi sender [N]      from a receive, or a wait for one, to where its message was sent (the N-th one where there are several)
-    fgmpi last-write VARIABLE  goes to where it was changed last before the event: the line and the rank
-    fgmpi who-else ADDRESS  the ranks that have changed the bytes there (at most 8) up to the event, each with its last line
     gcore [FILE]          gdb's own command, which omits mappings with unreadable pages; this script adds their other pages
 
 gdb loads this script with the library (as lib/libmpich.so.12-gdb.py) where its auto-load safe path allows that; otherwise use
@@ -19,9 +13,7 @@ files: a backtrace unwinds from the rank's saved registers and changes nothing i
 """
 
 import os
-import re
 import struct
-import subprocess
 
 import gdb
 import gdb.unwinder
@@ -138,8 +130,9 @@ class FrameId:
 
 UNWINDER = ProcletUnwinder()
 gdb.unwinder.register_unwinder(None, UNWINDER, replace=True)
-LOADED = set()  # addresses of images whose symbols are loaded
-COPIES = {}  # descriptors of copies of files, by their paths
+# gdb may load this script again, with the library: what it has loaded stays in gdb's own module.
+LOADED = gdb.fgmpi_loaded = getattr(gdb, "fgmpi_loaded", {})  # ranks, and addresses in the code, of images whose symbols are loaded
+COPIES = gdb.fgmpi_copies = getattr(gdb, "fgmpi_copies", {})  # descriptors of copies of files, by their paths
 
 
 def images_of(t, index):
@@ -156,9 +149,24 @@ def load_symbols(t, index):
     the same symbols at other addresses."""
     for path, base in images_of(t, index):
         if base not in LOADED:
-            LOADED.add(base)
-            name = renamed(path or gdb.current_progspace().filename)
+            path = path or gdb.current_progspace().filename
+            LOADED[base] = (index, base + entry_of(path))
+            name = renamed(path)
             gdb.execute('add-symbol-file "%s" -o %#x' % (name, base), to_string=True)
+
+
+def unload_symbols(is_unwanted):
+    """Unloads the symbols of the images of some ranks, and with them the breakpoints there."""
+    for base, (index, address) in list(LOADED.items()):
+        if is_unwanted(index):
+            gdb.execute("remove-symbol-file -a %#x" % address, to_string=True)
+            del LOADED[base]
+
+
+def entry_of(path):
+    """Where the code of an ELF64 file begins, or near."""
+    with open(path, "rb") as elf:
+        return struct.unpack_from("<Q", elf.read(64), 24)[0]
 
 
 def renamed(path):
@@ -315,204 +323,6 @@ class Gcore(gdb.Command):
                 add_missing_memory(core, pid)
 
 
-def watched_place(address, size):
-    """The expression of bytes to be watched."""
-    return "*(%s*)%#x" % ({1: "char", 2: "short", 4: "int", 8: "long"}[size], address)
-
-
-def program_frame():
-    """Returns the innermost frame of the program, or None."""
-    frame = gdb.newest_frame()
-    while frame and (frame.find_sal().symtab is None or "/src/rewind/" in frame.find_sal().symtab.fullname()
-                     or (frame.name() or "").startswith(("MPI_", "PMPI_", "tape_", "fgmpi::"))):
-        frame = frame.older()
-    return frame
-
-
-class Visit:
-    """A recorded run, whose processes `mpiexec -rewind FILE -goto EVENT` keeps: it names one that waits at the event."""
-
-    def __init__(self, mpiexec, recording):
-        self.mpiexec = subprocess.Popen(
-            [mpiexec, "-rewind", recording, "-goto", "last"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            preexec_fn=os.setpgrp  # Ctrl-C is for gdb
-        )
-        gdb.execute("handle SIGSYS nostop noprint pass", to_string=True)
-        self.event = 0
-        self.show(self.answer())
-
-    def answer(self):
-        line = self.mpiexec.stdout.readline()
-        if not line:
-            raise gdb.GdbError("mpiexec -rewind has ended")
-        return line.rstrip("\n")
-
-    def order(self, line):
-        self.mpiexec.stdin.write(line + "\n")
-        self.mpiexec.stdin.flush()
-
-    def attach(self, answer):
-        """Goes on in the process that an answer names: "at N of M: rank R CALL ... at LINE: process PID, in S s"."""
-        found = re.match(r"at (\d+) of \d+: rank (-?\d+) .*: process (\d+), in ", answer)
-        if not found:
-            raise gdb.GdbError(answer)
-        if gdb.selected_inferior().pid:
-            gdb.execute("kill", to_string=True)
-        gdb.execute("attach " + found.group(3), to_string=True)
-        self.event = int(found.group(1))
-        self.set_word("fgmpi_rewind_debugged", "<I", 1)
-        stop = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True, temporary=True)
-        stop.silent = True
-        gdb.execute("continue", to_string=True)
-        t = table()
-        load_symbols(t, int(found.group(2)) - t["first_world_rank"])
-
-    def show(self, answer):
-        self.attach(answer)
-        self.select_program()
-        print(answer)
-
-    @staticmethod
-    def set_word(name, form, value):
-        at = int(gdb.parse_and_eval("(unsigned long)&" + name))
-        gdb.selected_inferior().write_memory(at, struct.pack(form, value))
-
-    def ask(self, line):
-        self.order(line)
-        return self.answer()
-
-    def run_to_writes(self, place, end, most, at_write=None):
-        """From here to event `end`, stops at each change of the bytes at `place`, at most at `most` of them, and calls at_write().
-        Returns how many."""
-        self.set_word("fgmpi_rewind_stop_at", "<Q", end)
-        self.set_word("fgmpi_rewind_check_at", "<Q", 0)
-        stop = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True)
-        watch = gdb.Breakpoint(place, gdb.BP_WATCHPOINT, gdb.WP_WRITE, internal=True)
-        watch.silent = stop.silent = True
-        writes = 0
-        try:
-            while writes < most:
-                gdb.execute("continue", to_string=True)
-                if not gdb.selected_inferior().pid or gdb.newest_frame().name() == "fgmpi_rewind_stopped":
-                    break
-                writes += 1
-                if at_write:
-                    at_write()
-        finally:
-            watch.delete()
-            stop.delete()
-        return writes
-
-    @staticmethod
-    def running_rank():
-        t = table()
-        at = word(t["current"])
-        return t["first_world_rank"] + (at - t["ranks"]) // t["proclet_bytes"] if at else -1
-
-    @staticmethod
-    def event_now():
-        return word(int(gdb.parse_and_eval("(unsigned long)&fgmpi_rewind_events")))
-
-    def who_else(self, expression):
-        """Prints which ranks have changed the bytes at an address before the event that is visited."""
-        value, event = gdb.parse_and_eval(expression), self.event
-        address = int(value.cast(gdb.lookup_type("long")))
-        size = max(n for n in (1, 2, 4, 8) if address % n == 0 and (value.type.code != gdb.TYPE_CODE_PTR or n <= max(value.type.target().sizeof, 1)))
-        place, end, most, writers, t = watched_place(address, size), event, 10000, {}, table()
-
-        def at_write():
-            rank = self.running_rank()
-            load_symbols(t, max(rank - t["first_world_rank"], 0))
-            frame = program_frame()
-            sal = frame and frame.find_sal()
-            line = "%s:%d" % (os.path.basename(sal.symtab.filename), sal.line) if sal and sal.symtab else "the library"
-            found.setdefault(rank, [0, 0, ""])[0] += 1
-            found[rank][1:] = [self.event_now(), line]
-
-        while most > 0:
-            start = re.match(r"snapshot (\d+)", self.ask("before %d" % end))
-            if not start:
-                break
-            self.attach(self.ask("goto " + start.group(1)))
-            found = {}
-            most -= self.run_to_writes(place, end, most, at_write)
-            for rank, (times, behind, line) in found.items():
-                writers.setdefault(rank, [0, behind, line])[0] += times
-            end = int(start.group(1))
-        self.show(self.ask("goto %d" % event))
-        for rank, (times, behind, line) in sorted(writers.items(), key=lambda item: -item[1][1]):
-            print("rank %d changed it %s, last behind event %d at %s" % (rank, "once" if times == 1 else "%d times" % times, behind, line))
-        if most <= 0:
-            print("There are more changes, before event %d" % end)
-        elif not writers:
-            print("no rank has changed it since the first MPI call")
-
-    def last_write(self, expression):
-        """Goes to the last change of a variable before the event that is visited: from snapshot to snapshot, backwards."""
-        value = gdb.parse_and_eval(expression)
-        if value.address is None:
-            raise gdb.GdbError("%s is not in memory" % expression)
-        size = max(n for n in (1, 2, 4, 8) if n <= value.type.sizeof)
-        place, end = watched_place(int(value.address), size), self.event
-        while True:
-            found = re.match(r"snapshot (\d+)", self.ask("before %d" % end))
-            if not found:
-                raise gdb.GdbError("%s has not been written since the first MPI call" % expression)
-            start = int(found.group(1))
-            self.attach(self.ask("goto %d" % start))
-            writes = self.run_to_writes(place, end, 1 << 30)
-            if writes:
-                break
-            end = start
-        self.attach(self.ask("goto %d" % start))
-        self.run_to_writes(place, end, writes)
-        t, running, events = table(), self.running_rank(), self.event_now()
-        load_symbols(t, max(running - t["first_world_rank"], 0))
-        gdb.execute("frame")
-        print("%s was written by rank %d here, behind event %d" % (expression, running, events))
-        self.event = events
-        self.ask("here %d" % events)
-
-    @staticmethod
-    def select_program():
-        """Selects the innermost frame of the program, and prints it."""
-        frame = program_frame()
-        if frame:
-            frame.select()
-            gdb.execute("frame")
-
-
-class Fgmpi(gdb.Command):
-    """fgmpi rewind FILE | goto EVENT|last | back [N] | forward [N] | rank RANK | events [RANK] | sender [N] |
-    last-write VARIABLE | who-else ADDRESS: a recorded run."""
-
-    def __init__(self):
-        super().__init__("fgmpi", gdb.COMMAND_RUNNING)
-
-    def invoke(self, argument, from_tty):
-        words = gdb.string_to_argv(argument)
-        if len(words) == 2 and words[0] == "rewind":
-            # gdb may load this script once more, with the library: what it keeps is in gdb's own module.
-            gdb.fgmpi_visit = Visit(os.environ.get("FGMPI_MPIEXEC", "mpiexec"), words[1])
-            return
-        if not words or words[0] not in ("goto", "back", "forward", "rank", "events", "sender", "last-write", "who-else"):
-            raise gdb.GdbError(self.__doc__)
-        visit = getattr(gdb, "fgmpi_visit", None)
-        if not visit:
-            raise gdb.GdbError("no run is visited: fgmpi rewind FILE")
-        if words[0] in ("last-write", "who-else"):
-            (visit.last_write if words[0] == "last-write" else visit.who_else)(argument.strip()[len(words[0]):].strip())
-            return
-        answer = visit.ask(" ".join(words))
-        if words[0] != "events":
-            visit.show(answer)
-            return
-        while answer != "end":
-            print(answer)
-            answer = visit.answer()
-
-
 InfoProclets()
 Proclet()
 Gcore()
-Fgmpi()

@@ -152,6 +152,7 @@ Status execute_debugger(const RecordedRun& run, const LaunchPlan::Rewind& wishes
                    std::filesystem::read_symlink("/proc/self/exe", failed).c_str());
   Words words = {wishes.debugger[0], "-q", "-ex", "set confirm off"};
   words.insert(words.end(), {"-ex", "source " + library_folder + "/libmpich.so.12-gdb.py", "-ex",
+                             "source " + library_folder + "/" + kTape + "-gdb.py", "-ex",
                              "fgmpi rewind '" + file + "'"});
   words.insert(words.end(), wishes.debugger.begin() + 1, wishes.debugger.end());
   words.push_back(run.path);

@@ -27,6 +27,7 @@ class EventVisit {
       return false;
     }
     at_ = event;
+    behind_ = false;
     const double seconds = 1e-9 * static_cast<double>(now_ns() - start);
     say(format("at %" PRIu64 " of %" PRIu64 ": %s: process %d, in %.3f s%s", event, events_.count(),
                events_.line_of(event).c_str(), process, seconds, words.c_str()));
@@ -52,7 +53,9 @@ class EventVisit {
     else if (command == "sender")
       go_to_sender(static_cast<size_t>(std::max<int64_t>(number.value_or(1), 1)));
     else if (command == "here" && number)
-      stand_at(static_cast<uint64_t>(*number));
+      stand_behind(static_cast<uint64_t>(*number), read_number(&in));
+    else if (command == "find" && number)
+      find(static_cast<uint64_t>(*number), &in);
     else if (command == "before" && number)
       say_snapshot_before(static_cast<uint64_t>(*number));
     else if (command == "snapshots")
@@ -71,9 +74,23 @@ class EventVisit {
     std::fflush(stdout);
   }
 
-  void stand_at(uint64_t event) {
+  static int64_t read_number(std::istringstream* in) {
+    int64_t number = 0;
+    *in >> number;
+    return number;
+  }
+
+  void stand_behind(uint64_t event, int64_t rank) {
     at_ = std::clamp<uint64_t>(event, 1, events_.count());
+    const uint64_t own = events_.find_step(at_ + 1, static_cast<int32_t>(rank), 1);
+    behind_ = own != 0;
+    if (own) at_ = own;
     say(format("here %" PRIu64, at_));
+  }
+
+  void find(uint64_t event, std::istringstream* in) {
+    const auto rank = static_cast<int32_t>(read_number(in));
+    say(format("event %" PRIu64, events_.find_step(event, rank, read_number(in))));
   }
 
   void say_snapshot_before(uint64_t event) {
@@ -82,6 +99,8 @@ class EventVisit {
   }
 
   void step(int64_t steps) {
+    // Behind an event, that event is the first one before.
+    if (behind_ && steps > 0 && --steps == 0) return static_cast<void>(go_to(at_));
     const uint64_t event = events_.find_step(at_, events_.at(at_).rank, steps);
     if (event)
       go_to(event);
@@ -126,6 +145,7 @@ class EventVisit {
   RewoundRun& run_;
   RunEvents& events_;
   uint64_t at_ = 1;
+  bool behind_ = false;  ///< the debugger has run on from event at_ by itself
 };
 
 }  // namespace

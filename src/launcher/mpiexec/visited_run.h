@@ -6,7 +6,8 @@
 //   rank RANK                to the last event of this rank up to here
 //   events [RANK]            prints events up to here, at most 20
 //   sender [N]               to where the message was sent that this event receives; the N-th one
-//   here EVENT               the debugger has run on to this event by itself
+//   here EVENT RANK          the debugger has run on by itself: in this rank, behind this event
+//   find EVENT RANK N        the N-th event of the rank before this one; 0: none
 //   before EVENT             the last event before it at which there is a snapshot
 //   snapshots                their number and memory
 //   quit                     as the end of the input
