@@ -58,9 +58,9 @@ def word(address):
     return struct.unpack("<Q", read(address, 8))[0]
 
 
-def table():
+def table(address=None):
     try:
-        address = int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
+        address = address or int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
     values = dict(zip(FIELDS, struct.unpack("<17Q", read(address, 17 * 8))))

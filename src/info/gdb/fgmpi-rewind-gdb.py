@@ -23,6 +23,9 @@ import gdb
 KINDS = {1: "char", 2: "short", 4: "int", 8: "long"}
 REGISTERS = "rax rbx rcx rdx rsi rdi rbp r8 r9 r10 r11 r12 r13 r14 r15".split()
 STACK_WORDS = 256  # words of the stack by which moments are told from each other
+STOPPED = "fgmpi_rewind_stopped"  # the function in which a process stops where an event begins
+VARIABLES = ["fgmpi_debug_table", *("fgmpi_rewind_" + name for name in ("events", "debugged", "stop_at", "check_at"))]
+ADDRESSES = {}  # of the library's variables and functions
 MOST_HITS = 50000  # stops of one way: some ten seconds
 
 
@@ -40,8 +43,19 @@ def program_frame():
     return frame
 
 
+def load_libraries():
+    """Reads the symbols of the libraries."""
+    with Quietly():
+        gdb.execute("sharedlibrary", to_string=True)
+
+
+def has_stopped():
+    return gdb.newest_frame().pc() == address_of(STOPPED)
+
+
 def select_program():
     """Selects the innermost frame of the program, and prints it."""
+    load_libraries()
     frame = program_frame()
     if frame:
         frame.select()
@@ -55,7 +69,7 @@ def show_frame():
 
 def leave_call():
     """Where an event has just begun: lets the MPI call return, so that gdb steps on in the program."""
-    if not gdb.selected_inferior().pid or gdb.newest_frame().name() != "fgmpi_rewind_stopped":
+    if not gdb.selected_inferior().pid or not has_stopped():
         return
     program = program_frame()
     if program and program.newer():
@@ -66,6 +80,13 @@ def leave_call():
 
 def register(frame, name):
     return int(frame.read_register(name)) & 0xFFFFFFFFFFFFFFFF
+
+
+def address_of(name):
+    """The address of a variable or function of the library, which is the same in all processes of a run."""
+    if name not in ADDRESSES:
+        ADDRESSES[name] = int(gdb.parse_and_eval("(unsigned long)&" + name))
+    return ADDRESSES[name]
 
 
 def top_of(frame):
@@ -95,7 +116,7 @@ class Here:
             return
         frame = gdb.newest_frame()
         self.event, self.rank = visit.event_now(), visit.running_rank()
-        self.begins = frame.name() == "fgmpi_rewind_stopped"  # the event has just begun
+        self.begins = has_stopped()  # the event has just begun
         self.pc, self.sp = frame.pc(), register(frame, "rsp")
         self.registers, self.stack = [register(frame, name) for name in REGISTERS], read_stack(self.sp)
 
@@ -189,15 +210,20 @@ class Visit:
         with Quietly():
             if gdb.selected_inferior().pid:
                 gdb.execute("kill", to_string=True)
+            # The symbols of the libraries are read where a way ends: it takes some tenths of a second.
+            gdb.execute("set auto-solib-add " + ("off" if ADDRESSES else "on"))
             gdb.execute("attach " + found.group(3), to_string=True)
+            gdb.execute("set auto-solib-add on")
+            for name in (STOPPED, *VARIABLES):
+                address_of(name)
             self.event, self.rank = int(found.group(1)), int(found.group(2))
             # A rank's image is made when the rank begins: a breakpoint that is set there before would damage it.
             unload_symbols(lambda index: self.first_event(index) > self.event)
             self.set_word("fgmpi_rewind_debugged", "<I", 1)
-            stop = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True, temporary=True)
+            stop = gdb.Breakpoint("*%#x" % address_of(STOPPED), internal=True, temporary=True)
             stop.silent = True
             gdb.execute("continue", to_string=True)
-        t = table()
+        t = self.table()
         load_symbols(t, self.rank - t["first_world_rank"])
 
     def go_to(self, event):
@@ -210,18 +236,20 @@ class Visit:
 
     @staticmethod
     def set_word(name, form, value):
-        at = int(gdb.parse_and_eval("(unsigned long)&" + name))
-        gdb.selected_inferior().write_memory(at, struct.pack(form, value))
+        gdb.selected_inferior().write_memory(address_of(name), struct.pack(form, value))
 
     @staticmethod
-    def running_rank():
-        t = table()
+    def table():
+        return table(address_of("fgmpi_debug_table"))
+
+    def running_rank(self):
+        t = self.table()
         at = word(t["current"])
         return t["first_world_rank"] + (at - t["ranks"]) // t["proclet_bytes"] if at else -1
 
     @staticmethod
     def event_now():
-        return word(int(gdb.parse_and_eval("(unsigned long)&fgmpi_rewind_events")))
+        return word(address_of("fgmpi_rewind_events"))
 
     def stand_here(self):
         """Tells mpiexec how far the process has run by itself: the event of its rank that it is behind."""
@@ -250,8 +278,10 @@ class Visit:
         last = here.event if here.begins else here.event + 1
         self.set_word("fgmpi_rewind_stop_at", "<Q", (1 << 64) - 1 if here.ended else last)
         self.set_word("fgmpi_rewind_check_at", "<Q", 0)
-        at_end = gdb.Breakpoint("fgmpi_rewind_stopped", internal=True)
+        at_end = gdb.Breakpoint("*%#x" % address_of(STOPPED), internal=True)
         at_end.silent = True
+        if marks.by_user:
+            load_libraries()
         places = [at_end, *marks.make(way)]
         if not here.ended and not here.begins:
             places.append(PassedPlace(way, here.pc, lambda frame: self.likeness(here, frame)))
@@ -259,7 +289,7 @@ class Visit:
             with Quietly(), UsersBreakpoints(marks.by_user):
                 while True:
                     gdb.execute("continue", to_string=True)
-                    if way.reached or not gdb.selected_inferior().pid or gdb.newest_frame().name() == "fgmpi_rewind_stopped":
+                    if way.reached or not gdb.selected_inferior().pid or has_stopped():
                         break
                     if way.add(("user", None)):
                         break
@@ -321,7 +351,8 @@ class Visit:
     def arrive(self):
         """Shows where the process stands now."""
         self.stand_here()
-        t = table()
+        load_libraries()
+        t = self.table()
         load_symbols(t, max(self.rank - t["first_world_rank"], 0))
         show_frame()
 
@@ -432,7 +463,7 @@ class Visit:
 
     def who_else(self, expression):
         """Prints which ranks have changed the bytes at an address before here."""
-        value, here, t = gdb.parse_and_eval(expression), self.stand_here(), table()
+        value, here, t = gdb.parse_and_eval(expression), self.stand_here(), self.table()
         address, target = int(value.cast(gdb.lookup_type("long"))), 8
         if value.type.code == gdb.TYPE_CODE_PTR:
             target = max(value.type.target().sizeof, 1)
