@@ -169,6 +169,8 @@ fgmpi_dependency(PMIX OPTIONAL GIVES "start by PMIx (srun --mpi=pmix)" HEADER pm
                  APT libpmix-dev DNF pmix-devel SPACK pmix)
 fgmpi_dependency(URING OPTIONAL GIVES "file accesses by the kernel's io_uring" LIBRARY uring HEADER liburing.h
                  APT liburing-dev DNF liburing-devel SPACK liburing)
+fgmpi_dependency(LZ4 OPTIONAL GIVES "compressed recordings of mpiexec -record" LIBRARY lz4 HEADER lz4.h
+                 APT liblz4-dev DNF lz4-devel SPACK lz4)
 fgmpi_dependency(OTF2 OPTIONAL GIVES "fgmpi-track-dump, the reader of traces" LIBRARY open-trace-format2 open_trace_format2 otf2
                  HEADER otf2/otf2.h APT libopen-trace-format2-dev DNF otf2-devel SPACK otf2)
 

@@ -6,7 +6,7 @@
 //   ...      sealed chunks, in the order in which they filled: SealedChunk and its bytes
 //
 // The process writes the header and the open chunks through a shared mapping, so the file is
-// complete up to the last byte however the process ends. A full chunk is compressed (lz.h) and
+// complete up to the last byte however the process ends. A full chunk is compressed (chunk_window.h) and
 // appended. A chunk that is sealed although its serial number is still that of the open one was cut
 // between the two steps: the sealed one counts.
 //
@@ -22,7 +22,7 @@
 namespace fgmpi::rewind {
 
 inline constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'r', 'e', 'c'};
-inline constexpr uint32_t kFormatVersion = 2;
+inline constexpr uint32_t kFormatVersion = 3;
 
 enum RecordingStream : uint32_t { kInputs, kEvents, kStreams };
 

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "rewind/chunk_window.h"
 #include "rewind/ends.h"
-#include "rewind/lz.h"
 #include "rewind/numbers.h"
 #include "rewind/trap.h"
 

@@ -50,8 +50,9 @@ with GCC_PLUGINS "mpicc: -fgmpi-hoist: .*fgmpi_hoist.so is missing" "$bin/mpicc"
 with OTF2 "fgmpi-track-dump, which builds without OTF2 lack" bash -c \
   'out=$("$0/mpiexec" -track "$2" -n 2 "$1" 2>&1); echo "$out"; ! grep -q "cannot be started" <<<"$out"' "$bin" "$ring" "$work/trace"
 with PYTHON "fgmpi-python.*: No such file" "$bin/fgmpi-python" -c "pass"
-# Without these there is another way (HWLOC: files of the kernel, URING: threads, PMIX: PMI-1 and PMI-2).
-for part in HWLOC URING PMIX; do
+# Without these there is another way (HWLOC: files of the kernel, URING: threads, PMIX: PMI-1 and PMI-2, LZ4: recordings that
+# are larger).
+for part in HWLOC URING PMIX LZ4; do
   grep -qE "^(optional parts .*\b$part(,|$)|  missing +$part: .+; .+)" <<<"$info" || { echo "FAILED fgmpi-info does not name $part"; failed=1; }
 done
 exit $failed

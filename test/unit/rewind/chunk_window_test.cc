@@ -1,8 +1,9 @@
 // The compressor of recordings: what is packed is unpacked to the same bytes, and broken input is refused.
-#include "rewind/lz.h"
+#include "rewind/chunk_window.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <vector>
@@ -22,6 +23,13 @@ Bytes chunk_of(std::mt19937* random, unsigned alphabet, size_t period) {
   return chunk;
 }
 
+/// False: this build has no LZ4.
+bool packs() {
+  const Bytes zeros(kChunkBytes);
+  Bytes packed(kChunkBytes);
+  return std::make_unique<ChunkWindow>()->pack(zeros.data(), packed.data(), packed.size()) > 0;
+}
+
 TEST(ChunkWindow, UnpacksWhatItHasPacked) {
   std::mt19937 random(1);
   for (const unsigned alphabet : {1u, 2u, 7u, 256u})
@@ -32,7 +40,7 @@ TEST(ChunkWindow, UnpacksWhatItHasPacked) {
         Bytes packed(kChunkBytes), back(kChunkBytes);
         const size_t size = packer->pack(chunk.data(), packed.data(), packed.size() - 1);
         if (size == 0) {
-          EXPECT_EQ(alphabet, 256u);
+          EXPECT_TRUE(alphabet == 256 || !packs());
           unpacker->add(chunk.data());
           continue;
         }
@@ -43,15 +51,18 @@ TEST(ChunkWindow, UnpacksWhatItHasPacked) {
 }
 
 TEST(ChunkWindow, FindsTheChunkBefore) {
+  if (!packs()) GTEST_SKIP() << "this build has no LZ4";
   std::mt19937 random(2);
-  const Bytes chunk = chunk_of(&random, 256, kChunkBytes);
+  Bytes chunk = chunk_of(&random, 256, kChunkBytes);
   Bytes packed(2 * kChunkBytes);
   auto packer = std::make_unique<ChunkWindow>();
   packer->pack(chunk.data(), packed.data(), packed.size());
+  std::rotate(chunk.begin(), chunk.begin() + 1000, chunk.end());
   EXPECT_LT(packer->pack(chunk.data(), packed.data(), packed.size()), kChunkBytes / 8);
 }
 
 TEST(ChunkWindow, RefusesBrokenInput) {
+  if (!packs()) GTEST_SKIP() << "this build has no LZ4";
   std::mt19937 random(3);
   const Bytes chunk = chunk_of(&random, 3, 1'000);
   Bytes packed(kChunkBytes), back(kChunkBytes);
