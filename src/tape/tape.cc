@@ -31,7 +31,10 @@ unsigned random_number(const char* function, void* device) {
 bool find_hooks() {
   if (&fgmpi_rewind_hooks == nullptr) return false;
   g_hooks = fgmpi_rewind_hooks();
-  if (g_hooks) g_hooks->set_places([](const void* place) { return findings::place_of(place); });
+  if (!g_hooks) return false;
+  // The list of events, which only the repeated run makes, must not change the program's memory.
+  findings::prepare_places();
+  g_hooks->set_places([](const void* place) { return findings::place_without_heap(place); });
   return g_hooks;
 }
 
