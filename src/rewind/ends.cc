@@ -67,11 +67,14 @@ void end_with_recording() {
   char where[512], line[640];
   describe_last_event(where, sizeof where);
   const bool refused = header().ended && header().status == kStatusRefused;
-  const int length = std::snprintf(
-      line, sizeof line, "fgmpi: rewind: the recording ends here: %s (%s)\n",
-      refused ? "what the run did next cannot be recorded" : "the process was killed", where);
+  const int length =
+      std::snprintf(line, sizeof line, "fgmpi: rewind: the recording ends here: %s (%s)\n",
+                    g_is_damaged ? "the file is damaged behind this"
+                    : refused    ? "what the run did next cannot be recorded"
+                                 : "the process was killed",
+                    where);
   write_line(line, static_cast<size_t>(length));
-  end(refused ? kStatusRefused : kStatusKilled);
+  end(g_is_damaged ? kStatusDamaged : refused ? kStatusRefused : kStatusKilled);
 }
 
 }  // namespace fgmpi::rewind

@@ -5,7 +5,7 @@
 namespace fgmpi::rewind {
 
 /// Statuses of processes that end themselves here.
-inline constexpr int kStatusRefused = 1, kStatusDiffers = 87;
+inline constexpr int kStatusRefused = 1, kStatusDamaged = 1, kStatusDiffers = 87;
 
 /// The run does something that cannot be recorded. Ends the process with one line, which names the
 /// rank.
@@ -15,7 +15,7 @@ inline constexpr int kStatusRefused = 1, kStatusDiffers = 87;
 /// event, the rank and its call.
 [[noreturn, gnu::format(printf, 1, 2)]] void report_difference(const char* format, ...);
 
-/// The recording has no more: the recorded process was killed here.
+/// The recording has no more: the recorded process was killed here, or the file is damaged.
 [[noreturn]] void end_with_recording();
 
 }  // namespace fgmpi::rewind

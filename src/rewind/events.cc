@@ -127,14 +127,14 @@ void send_listed() {
 void count_call(const CallBegun& call) {
   const int32_t rank = running_rank();
   if (__builtin_expect(g_event_chunk.next == g_event_chunk.end, 0) && !turn_event_chunk()) {
-    if (!header().ended) end_with_recording();
+    if (!header().ended || g_is_damaged) end_with_recording();
     report_difference("it calls %s where the recorded one has ended", call.name);
   }
   ++fgmpi_rewind_events;
   const uint16_t hash = hash_of(call, rank);
   if (is_recorded()) {
     *g_event_chunk.next++ = hash;
-    header().open[kEvents].used += sizeof hash;
+    header().open[kEvents].end += sizeof hash;
     header().events = fgmpi_rewind_events;
     return;
   }

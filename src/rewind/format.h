@@ -6,8 +6,9 @@
 //   ...      sealed chunks, in the order in which they filled: SealedChunk and its bytes
 //
 // The process writes the header and the open chunks through a shared mapping, so the file is
-// complete up to the last byte however the process ends. A full chunk is compressed (chunk_window.h) and
-// appended. A chunk that is sealed although its serial number is still that of the open one was cut
+// complete up to the last byte however the process ends. A full chunk is compressed
+// (chunk_window.h) and appended. Checksums cover the description, sealed chunks and the open chunk
+// of inputs; the events are checksums themselves. A chunk that is sealed although its serial number is still that of the open one was cut
 // between the two steps: the sealed one counts.
 //
 //   kInputs   what came from outside, record by record (inputs.cc)
@@ -31,8 +32,18 @@ inline constexpr size_t kMappedBytes = kHeaderBytes + kStreams * kChunkBytes;
 
 struct OpenChunk {
   uint64_t serial;  ///< chunks of this stream that were sealed before it
-  uint64_t used;    ///< bytes of whole records
+  /// The bytes of whole records, and, of kInputs, 2^32 times their checksum (add_to_sum): one word,
+  /// so that no process is killed between the two.
+  uint64_t end;
+  uint32_t used() const { return static_cast<uint32_t>(end); }
+  uint32_t sum() const { return static_cast<uint32_t>(end >> 32); }
 };
+
+/// The checksum of an open chunk grows byte by byte (FNV-1a).
+inline uint32_t add_to_sum(uint32_t sum, const uint8_t* bytes, size_t count) {
+  for (size_t i = 0; i < count; ++i) sum = (sum ^ bytes[i]) * 16777619u;
+  return sum;
+}
 
 struct RecordingHeader {
   char magic[8];
@@ -41,6 +52,7 @@ struct RecordingHeader {
   int32_t status;
   uint32_t ranks;
   uint64_t description_bytes;
+  uint64_t description_hash;
   uint64_t file_bytes;  ///< up to the end of the last sealed chunk
   uint64_t events;
   OpenChunk open[kStreams];

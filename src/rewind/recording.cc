@@ -18,6 +18,7 @@ namespace fgmpi::rewind {
 
 RunMode g_mode = RunMode::kNone;
 RecordedChunk g_event_chunk{};
+bool g_is_damaged = false;
 
 namespace {
 
@@ -26,8 +27,9 @@ uint8_t* const kMapping = reinterpret_cast<uint8_t*>(0x600000000000);
 
 struct StreamChunk {
   uint8_t* bytes = nullptr;
-  size_t at = 0;    ///< the next byte to write or read
-  size_t size = 0;  ///< reading: bytes that there are
+  size_t at = 0;     ///< the next byte to write or read
+  uint32_t sum = 0;  ///< writing: of the bytes in it
+  size_t size = 0;   ///< reading: bytes that there are
   uint64_t serial = 0;
   uint64_t next = 0;     ///< reading: where to look for the next sealed chunk
   bool is_last = false;  ///< reading: this is the open chunk of the file
@@ -64,36 +66,44 @@ void seal(RecordingStream stream) {
   header().file_bytes += size;
   header().open[stream] = {++c.serial, 0};
   c.at = 0;
+  c.sum = 0;
+}
+
+bool damaged() {
+  g_is_damaged = true;
+  return false;
 }
 
 /// Reads the open chunk of the file, which has no seal.
 bool load_open(RecordingStream stream) {
   StreamChunk& c = g_chunks[stream];
   const OpenChunk& open = header().open[stream];
-  if (c.is_last || open.serial != c.serial || open.used > kChunkBytes) return false;
+  if (c.is_last || open.serial != c.serial || open.used() > kChunkBytes) return false;
   c.is_last = true;
   c.at = 0;
-  c.size = open.used;
-  return read_at(c.bytes, c.size, kHeaderBytes + stream * kChunkBytes) == static_cast<long>(c.size);
+  c.size = open.used();
+  const uint64_t at = kHeaderBytes + stream * kChunkBytes;
+  if (read_at(c.bytes, c.size, at) != static_cast<long>(c.size)) return damaged();
+  return stream == kEvents || add_to_sum(0, c.bytes, c.size) == open.sum() || damaged();
 }
 
 bool load_next(RecordingStream stream) {
   StreamChunk& c = g_chunks[stream];
   SealedChunk& head = g_packed.head;
   while (c.next + sizeof head <= header().file_bytes) {
-    if (read_at(&head, sizeof head, c.next) != sizeof head) return false;
+    if (read_at(&head, sizeof head, c.next) != sizeof head) return damaged();
     const uint64_t at = c.next + sizeof head;
-    if (head.stored > kChunkBytes || head.bytes != kChunkBytes) return false;
+    if (head.stored > kChunkBytes || head.bytes != kChunkBytes) return damaged();
     c.next = at + head.stored;
     if (head.stream != stream || head.serial != c.serial) continue;
-    if (read_at(g_packed.bytes, head.stored, at) != static_cast<long>(head.stored)) return false;
-    if (static_cast<uint32_t>(hash_bytes(g_packed.bytes, head.stored)) != head.checksum)
-      return false;
+    if (read_at(g_packed.bytes, head.stored, at) != static_cast<long>(head.stored) ||
+        static_cast<uint32_t>(hash_bytes(g_packed.bytes, head.stored)) != head.checksum)
+      return damaged();
     ++c.serial;
     c.at = 0;
     c.size = head.bytes;
     if (head.stored < kChunkBytes)
-      return g_windows[stream].unpack(g_packed.bytes, head.stored, c.bytes);
+      return g_windows[stream].unpack(g_packed.bytes, head.stored, c.bytes) || damaged();
     std::memcpy(c.bytes, g_packed.bytes, kChunkBytes);
     g_windows[stream].add(c.bytes);
     return true;
@@ -135,6 +145,7 @@ void put(RecordingStream stream, const void* bytes, size_t size) {
   while (size > 0) {
     const size_t n = size < kChunkBytes - c.at ? size : kChunkBytes - c.at;
     std::memcpy(c.bytes + c.at, from, n);
+    c.sum = add_to_sum(c.sum, from, n);
     from += n;
     size -= n;
     if ((c.at += n) == kChunkBytes) seal(stream);
@@ -146,7 +157,10 @@ void put_number(RecordingStream stream, uint64_t value) {
   put(stream, bytes, static_cast<size_t>(put_number(bytes, value) - bytes));
 }
 
-void commit(RecordingStream stream) { header().open[stream].used = g_chunks[stream].at; }
+void commit(RecordingStream stream) {
+  const StreamChunk& c = g_chunks[stream];
+  header().open[stream].end = c.at | uint64_t{c.sum} << 32;
+}
 
 bool get(RecordingStream stream, void* bytes, size_t size) {
   StreamChunk& c = g_chunks[stream];

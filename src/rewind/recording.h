@@ -41,6 +41,9 @@ bool get_number(RecordingStream stream, uint64_t* value);
 /// Passes over bytes.
 bool skip(RecordingStream stream, size_t size);
 
+/// Is true when bytes were missing because the file is damaged, not because it ends.
+[[gnu::visibility("hidden")]] extern bool g_is_damaged;
+
 /// The events that lie in the open chunk, for the common path of event().
 struct RecordedChunk {
   uint16_t* next;

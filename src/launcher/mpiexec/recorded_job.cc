@@ -191,7 +191,7 @@ int rewind(const LaunchPlan& plan, const std::string& library_folder) {
   rewind::RecordingHeader header{};
   int fd = -1, status = 1;
   Status done = RecordedRun::open(plan.rewind.file, &run, &header, &fd);
-  const bool begun = header.open[rewind::kInputs].used || header.open[rewind::kInputs].serial;
+  const bool begun = header.open[rewind::kInputs].used() || header.open[rewind::kInputs].serial;
   if (done.ok() && !begun)
     done = error(MPI_ERR_FILE,
                  "%s: nothing was recorded: the program does not start with this library; allowed "

@@ -112,6 +112,7 @@ Status RecordedRun::create(const std::string& file, uint32_t ranks, int* fd) con
   header.version = rewind::kFormatVersion;
   header.ranks = ranks;
   header.description_bytes = description.size();
+  header.description_hash = hash_bytes(description.data(), description.size());
   header.file_bytes = rewind::kMappedBytes + description.size();
   if (!write_all(*fd, &header, sizeof header, 0) ||
       !write_all(*fd, description.data(), description.size(), rewind::kMappedBytes))
@@ -135,7 +136,8 @@ Status RecordedRun::open(const std::string& file, RecordedRun* out, RecordingHea
   if (size > static_cast<uint64_t>(s.st_size))
     return error(MPI_ERR_FILE, "%s: the description of the run is damaged", file.c_str());
   std::vector<uint8_t> bytes(size);
-  if (pread(*fd, bytes.data(), size, rewind::kMappedBytes) != static_cast<ssize_t>(size))
+  if (pread(*fd, bytes.data(), size, rewind::kMappedBytes) != static_cast<ssize_t>(size) ||
+      hash_bytes(bytes.data(), size) != header->description_hash)
     return error(MPI_ERR_FILE, "%s: the description of the run is damaged", file.c_str());
   if (const Status parsed = parse(bytes.data(), size, out); !parsed.ok())
     return error(MPI_ERR_FILE, "%s: %s", file.c_str(), parsed.what().c_str());

@@ -1,0 +1,13 @@
+# Recordings that are damaged at random: a clear line, never a crash or a hang. FGMPI_TEST_DAMAGES says how many.
+. "$(dirname "$0")/common.sh"
+times=${FGMPI_TEST_DAMAGES:-60}
+printf 'one\ntwo words\nlast' >words
+echo "the first line" >data
+input=words
+recorded 0 -ranks 4 "$programs/inputs" data
+python3 "$here/damaged.py" "$bin/mpiexec" run.rec out.recorded 0 "$times" || fail "inputs"
+# With sealed chunks.
+input=/dev/null
+recorded 0 -ranks 8 "$programs/order" 1500
+[ "$(stat -c %s run.rec)" -gt 200000 ] || fail "order: no sealed chunk"
+python3 "$here/damaged.py" "$bin/mpiexec" run.rec out.recorded 0 $((times / 4)) || fail "order"
