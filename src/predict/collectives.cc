@@ -20,6 +20,12 @@ using coll::CollectiveKind;
 
 namespace {
 
+static_assert(static_cast<int>(CollectiveKind::kBcast) == 1 &&
+                  static_cast<int>(CollectiveKind::kAlltoall) == 8 &&
+                  static_cast<int>(CollectiveKind::kAllreduce) == 12 &&
+                  static_cast<int>(CollectiveKind::kLast) == 22,
+              "collective_rules.cc has the names of collectives by these numbers");
+
 /// Bytes that MPICH's members exchange to agree on a context id (a mask of 2,048 bits).
 constexpr uint64_t kContextMaskBytes = 256;
 
@@ -99,7 +105,8 @@ void Simulator::fill_shape(const comm::Comm* comm, uint8_t operation, const Args
         shape.bytes = size_of(send);
     }
   }
-  shape.algorithm = choose_algorithm(shape.kind, shape.members, shape.bytes);
+  shape.algorithm = choose_algorithm(machine_.collectives, shape.kind, shape.members, shape.bytes);
+  ++schedules_[{static_cast<uint8_t>(shape.kind), shape.algorithm}];
   run->members.resize(shape.members);
   for (uint32_t i = 0; i < shape.members; ++i)
     run->members[i].rank =

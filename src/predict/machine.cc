@@ -63,6 +63,18 @@ bool read_topology(const std::string& key, std::istringstream& in, TopologyShape
   return true;
 }
 
+bool read_rule(std::istringstream& in, std::vector<CollectiveRule>* out) {
+  unsigned collective = 0, algorithm = 0;
+  CollectiveRule rule;
+  if (!(in >> collective >> algorithm >> rule.from_bytes) || collective > UINT8_MAX ||
+      algorithm >= kAlgorithms)
+    return false;
+  rule.collective = static_cast<uint8_t>(collective);
+  rule.algorithm = static_cast<ScheduleAlgorithm>(algorithm);
+  out->push_back(rule);
+  return true;
+}
+
 /// Reads one line. Returns false where it is none of to_text().
 bool read_line(std::istringstream& in, PredictedMachine* m) {
   std::string key, word;
@@ -73,6 +85,7 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "overlaps") return static_cast<bool>(in >> m->overlaps);
   if (key == "factor") return static_cast<bool>(in >> m->compute_factor);
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
+  if (key == "collective") return read_rule(in, &m->collectives);
   if (key == "explains") return static_cast<bool>(in >> m->explains);
   if (key == "files")
     return static_cast<bool>(in >> m->files.client_per_byte >> m->files.all_per_byte >>
@@ -119,6 +132,10 @@ std::string PredictedMachine::to_text() const {
   append_class(&text, "inside", inside);
   append_class(&text, "between", between);
   append_topology(&text, topology);
+  for (const CollectiveRule& r : collectives)
+    text += "collective " + std::to_string(r.collective) + " " +
+            std::to_string(static_cast<int>(r.algorithm)) + " " + std::to_string(r.from_bytes) +
+            "\n";
   if (explains) text += "explains 1\n";
   return text;
 }

@@ -9,6 +9,7 @@
 //   placement block
 //   eager inside 65536
 //   piece between 0 1500 300 400 200 0.08      from byte, L, o_s, o_r, g (ns), G (ns a byte)
+//   collective 12 7 2048                       coll::CollectiveKind, ScheduleAlgorithm, from byte
 //   ...
 //
 // Source: Alexandrov, Ionescu, Schauser, Scheiman, "LogGP", SPAA 1995. Thread rule: values; nothing
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "predict/collective_rules.h"
 #include "predict/topology.h"
 #include "predict/virtual_time.h"
 
@@ -85,6 +87,7 @@ struct PredictedMachine {
   ComputeModel compute = ComputeModel::kMeasured;
   double compute_factor = 1;  ///< virtual time of computing for each second that is measured
   FileSystem files;
+  std::vector<CollectiveRule> collectives;
   bool explains = false;         ///< the critical path is kept
   double reduce_per_byte = 100;  ///< picoseconds to combine one byte in a reduction
 

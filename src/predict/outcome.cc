@@ -59,7 +59,9 @@ Status PredictionOutcome::write(const std::string& path) const {
   std::ofstream out(path);
   out << machine << '\n';
   out << nodes << ' ' << transfers << ' ' << events << ' ' << contention << ' ' << corrected << ' '
-      << ranks.size() << '\n';
+      << ranks.size() << ' ' << schedules.size() << '\n';
+  for (const ScheduleCount& s : schedules)
+    out << int{s.collective} << ' ' << static_cast<int>(s.algorithm) << ' ' << s.count << '\n';
   for (const RankTimes& r : ranks)
     out << r.total << ' ' << r.computing << ' ' << r.overhead << ' ' << r.messages << ' '
         << r.collectives << ' ' << r.other << ' ' << r.sent << ' ' << r.sent_bytes << ' ' << r.calls
@@ -72,10 +74,19 @@ Status PredictionOutcome::write(const std::string& path) const {
 
 Status PredictionOutcome::read(const std::string& path, PredictionOutcome* outcome) {
   std::ifstream in(path);
-  size_t count = 0;
+  size_t count = 0, schedules = 0;
   PredictionOutcome read;
   std::getline(in, read.machine);
-  in >> read.nodes >> read.transfers >> read.events >> read.contention >> read.corrected >> count;
+  in >> read.nodes >> read.transfers >> read.events >> read.contention >> read.corrected >> count >>
+      schedules;
+  for (size_t i = 0; i < schedules && in; ++i) {
+    unsigned collective = 0, algorithm = 0;
+    ScheduleCount s;
+    in >> collective >> algorithm >> s.count;
+    s.collective = static_cast<uint8_t>(collective);
+    s.algorithm = static_cast<ScheduleAlgorithm>(std::min<unsigned>(algorithm, kAlgorithms - 1));
+    read.schedules.push_back(s);
+  }
   for (size_t i = 0; i < count && in; ++i) {
     RankTimes r;
     in >> r.total >> r.computing >> r.overhead >> r.messages >> r.collectives >> r.other >>

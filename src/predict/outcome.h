@@ -44,12 +44,20 @@ struct PathSummary {
   std::vector<PathLine> lines;  ///< the longest first
 };
 
+/// Collectives that had the same algorithm.
+struct ScheduleCount {
+  uint8_t collective = 0;  ///< coll::CollectiveKind
+  ScheduleAlgorithm algorithm = ScheduleAlgorithm::kDissemination;
+  uint64_t count = 0;
+};
+
 struct PredictionOutcome {
   std::string machine;
   uint32_t nodes = 0;
   uint64_t transfers = 0, events = 0;
   VirtualTime corrected = 0;   ///< computing of all ranks that was measured, but did not count
   VirtualTime contention = 0;  ///< time that transfers have waited for ports
+  std::vector<ScheduleCount> schedules;
   std::vector<RankTimes> ranks;
   PathSummary path;
 

@@ -10,21 +10,6 @@ namespace {
 
 using coll::CollectiveKind;
 
-constexpr const char* kAlgorithmNames[] = {"dissemination",
-                                           "binomial tree",
-                                           "scatter + doubling",
-                                           "scatter + ring",
-                                           "halving + gather",
-                                           "recursive doubling",
-                                           "halving + doubling",
-                                           "recursive halving",
-                                           "Bruck",
-                                           "ring",
-                                           "pairwise",
-                                           "scattered",
-                                           "linear",
-                                           "neighbours"};
-
 /// Peers whose messages are under way at the same time in kScattered (MPIR_CVAR_ALLTOALL_THROTTLE).
 constexpr uint32_t kThrottle = 32;
 
@@ -311,10 +296,6 @@ bool fill_doubling(const Work& w, uint32_t number) {
 
 }  // namespace
 
-const char* name_of(ScheduleAlgorithm algorithm) {
-  return kAlgorithmNames[static_cast<size_t>(algorithm)];
-}
-
 ScheduleAlgorithm choose_algorithm(CollectiveKind kind, uint32_t members, uint64_t bytes) {
   using A = ScheduleAlgorithm;
   constexpr uint64_t kShort = 2048, kBcastShort = 12'288, kBcastLong = 524'288;
@@ -356,6 +337,22 @@ ScheduleAlgorithm choose_algorithm(CollectiveKind kind, uint32_t members, uint64
     default:
       return A::kNeighbours;
   }
+}
+
+ScheduleAlgorithm choose_algorithm(const std::vector<CollectiveRule>& rules, CollectiveKind kind,
+                                   uint32_t members, uint64_t bytes) {
+  using A = ScheduleAlgorithm;
+  const CollectiveRule* holds = nullptr;
+  for (const CollectiveRule& rule : rules)
+    if (rule.collective == static_cast<uint8_t>(kind) && rule.from_bytes <= bytes &&
+        (!holds || holds->from_bytes <= rule.from_bytes))
+      holds = &rule;
+  if (!holds) return choose_algorithm(kind, members, bytes);
+  const bool is_gather = kind == CollectiveKind::kAllgather || kind == CollectiveKind::kAllgatherv;
+  const bool needs_power =
+      holds->algorithm == A::kScatterDoubling || (holds->algorithm == A::kDoubling && is_gather);
+  if (needs_power && !std::has_single_bit(members)) return choose_algorithm(kind, members, bytes);
+  return holds->algorithm;
 }
 
 bool fill_round(const ScheduledCollective& shape, const MemberBytes& own, uint32_t me,

@@ -15,26 +15,9 @@
 #include <vector>
 
 #include "coll/args.h"
+#include "predict/collective_rules.h"
 
 namespace fgmpi::predict {
-
-enum class ScheduleAlgorithm : uint8_t {
-  kDissemination,
-  kBinomial,
-  kScatterDoubling,  ///< bcast: binomial scatter, then allgather by recursive doubling
-  kScatterRing,      ///< bcast: binomial scatter, then allgather by a ring
-  kHalvingGather,    ///< reduce: reduce-scatter by halves, then binomial gather
-  kDoubling,
-  kHalvingDoubling,  ///< allreduce: reduce-scatter by halves, then allgather by doubling
-  kHalving,
-  kBruck,
-  kRing,
-  kPairwise,
-  kScattered,  ///< all messages of 32 peers at a time
-  kLinear,
-  kNeighbours,
-};
-const char* name_of(ScheduleAlgorithm algorithm);
 
 struct RoundPart {
   uint32_t peer;
@@ -73,6 +56,10 @@ inline bool receives_one_a_round(ScheduleAlgorithm algorithm) {
 
 /// The algorithm that MPICH chooses. `average`: bytes of a block in v forms.
 ScheduleAlgorithm choose_algorithm(coll::CollectiveKind kind, uint32_t members, uint64_t bytes);
+/// The algorithm of the rules; MPICH's where none holds, or where the algorithm of the one that holds
+/// does not serve so many members.
+ScheduleAlgorithm choose_algorithm(const std::vector<CollectiveRule>& rules,
+                                   coll::CollectiveKind kind, uint32_t members, uint64_t bytes);
 
 /// Fills in round `number` of member `me`. Returns false where the member has finished before.
 bool fill_round(const ScheduledCollective& shape, const MemberBytes& own, uint32_t me,

@@ -489,6 +489,8 @@ void Simulator::fill_outcome(PredictionOutcome* out) const {
   out->events = outcome_events_;
   out->contention = contention_;
   out->corrected = corrected_;
+  for (const auto& [key, count] : schedules_)
+    out->schedules.push_back({key.first, key.second, count});
   out->ranks.clear();
   for (const PredictedRank& rank : ranks_) {
     out->ranks.push_back(rank.times);

@@ -370,8 +370,8 @@ class Simulator final : public pt2pt::MessageDecider,
   CollectiveRun* run_of(const comm::Comm* comm, const comm::Meeting* meeting, uint8_t operation,
                         const coll::Args* args);
   void release_run(CollectiveRun* run);
-  static void fill_shape(const comm::Comm* comm, uint8_t operation, const coll::Args* args,
-                         CollectiveRun* run);
+  void fill_shape(const comm::Comm* comm, uint8_t operation, const coll::Args* args,
+                  CollectiveRun* run);
   static void fill_member(const comm::Comm* comm, const coll::Args* args, CollectiveRun* run);
   void await_run(uint32_t rank, CollectiveRun* run, uint32_t member);
 
@@ -402,6 +402,8 @@ class Simulator final : public pt2pt::MessageDecider,
   std::vector<std::unique_ptr<CollectiveRun>> free_runs_;
   std::unordered_map<const pt2pt::Request*, MemberRef> runs_of_requests_;
   ScheduleRound round_;  ///< reused
+  /// How many collectives had each algorithm.
+  std::map<std::pair<uint8_t, ScheduleAlgorithm>, uint64_t> schedules_;
   /// When the processor time was last read, and what it was (real time, ns).
   int64_t looked_at_ = 0, used_then_ = 0;
   bool in_event_ = false;                  ///< an event happens, no rank runs

@@ -59,6 +59,15 @@ network '"topology": "torus", "dimensions": [2]'
 sed -i 's/"nodes": {/"nodes": {"count": 3, /' network.json
 run 1 -predict network.json -n 4 "$program"
 says "line 4: count: 3; the torus of line 3 has 2 nodes"
+sed '3i\  "collectives": {"allreduce": [{"algorithm": "recursive doubling"}, {"from": 100000, "algorithm": "halving + doubling"}]},' "$machine" > rules.json
+run 0 -predict rules.json -n 4 "$program"
+says "allreduce by recursive doubling"
+sed '3i\  "collectives": {"allreduce": "ring"},' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "bad.json, line 3: allreduce: ring: allowed are recursive doubling, halving + doubling"
+sed '3i\  "collectives": {"barrier": "ring"},' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "line 3: barrier in collectives: allowed are bcast, allgather"
 run 1 -predict one-node -predict-contention=both -n 4 "$program"
 says "-predict-contention=both: allowed are ends and links"
 run 1 -predict-contention=links -n 4 "$program"

@@ -24,7 +24,8 @@ class MachineReader : JsonKeys {
 
   Status machine(const JsonValue& root, PredictedMachine* out) const {
     FGMPI_TRY(keys(root, "the file",
-                   {"name", "nodes", "compute", "links", "network", "progress", "file_system"}));
+                   {"name", "nodes", "compute", "links", "network", "progress", "file_system",
+                    "collectives"}));
     if (const JsonValue* name = root.find("name")) FGMPI_TRY(string(*name, "name", &out->name));
     if (const JsonValue* nodes = root.find("nodes")) FGMPI_TRY(read_nodes(*nodes, out));
     if (const JsonValue* compute = root.find("compute")) FGMPI_TRY(read_compute(*compute, out));
@@ -35,6 +36,8 @@ class MachineReader : JsonKeys {
     }
     if (const JsonValue* files = root.find("file_system"))
       FGMPI_TRY(read_files(*files, &out->files));
+    if (const JsonValue* rules = root.find("collectives"))
+      FGMPI_TRY(read_rules(*rules, &out->collectives));
     const JsonValue* links = root.find("links");
     if (!links) return missing(root, "links");
     FGMPI_TRY(keys(*links, "links", {"inside", "between"}));
@@ -94,6 +97,48 @@ class MachineReader : JsonKeys {
     if (all > 0) out->all_per_byte = 1000 / all;
     out->open = from_ns(open * 1000);
     return {};
+  }
+  /// Reads the algorithms of collectives: the name of one, or an array of names from sizes on.
+  Status read_rules(const JsonValue& rules, std::vector<CollectiveRule>* out) const {
+    if (rules.kind != JsonKind::kObject)
+      return at(rules, "collectives: allowed is an object { ... }");
+    for (const auto& [name, value] : rules.members) {
+      const RuledCollective* const collective = find_ruled_collective(name);
+      if (!collective) {
+        std::string list;
+        for (const RuledCollective& r : ruled_collectives())
+          list += (list.empty() ? "" : ", ") + std::string(name_of_collective(r.collective));
+        return at(value,
+                  format("%s in collectives: allowed are %s", name.c_str(), list.c_str()).c_str());
+      }
+      if (value.kind != JsonKind::kArray) {
+        FGMPI_TRY(read_rule(*collective, value, 0, out));
+        continue;
+      }
+      for (const JsonValue& item : value.items) {
+        FGMPI_TRY(keys(item, name.c_str(), {"from", "algorithm"}));
+        double from = 0;
+        FGMPI_TRY(number(item, "from", 0, 1e12, &from));
+        const JsonValue* const algorithm = item.find("algorithm");
+        if (!algorithm) return missing(item, "algorithm");
+        FGMPI_TRY(read_rule(*collective, *algorithm, static_cast<uint64_t>(from), out));
+      }
+    }
+    return {};
+  }
+  Status read_rule(const RuledCollective& collective, const JsonValue& value, uint64_t from,
+                   std::vector<CollectiveRule>* out) const {
+    const char* const name = name_of_collective(collective.collective);
+    std::string word, list;
+    FGMPI_TRY(string(value, name, &word));
+    for (const ScheduleAlgorithm algorithm : collective.allowed) {
+      if (word == name_of(algorithm)) {
+        out->push_back({collective.collective, algorithm, from});
+        return {};
+      }
+      list += (list.empty() ? "" : ", ") + std::string(name_of(algorithm));
+    }
+    return at(value, format("%s: %s: allowed are %s", name, word.c_str(), list.c_str()).c_str());
   }
   Status read_piece(const JsonValue& piece, LinkPiece* out) const {
     double from = 0, latency = 0, send = 0, receive = 0, gap = 0, bandwidth = 0;

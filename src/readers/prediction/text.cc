@@ -79,6 +79,11 @@ std::string summary_of(const PredictionOutcome& outcome) {
       "waits for ports %s in all\n",
       static_cast<unsigned long long>(messages), static_cast<unsigned long long>(bytes),
       static_cast<unsigned long long>(outcome.transfers), time_words(outcome.contention).c_str());
+  for (const ScheduleCount& s : outcome.schedules)
+    text += format("%s%llu %s by %s", &s == &outcome.schedules.front() ? "  collectives: " : ", ",
+                   static_cast<unsigned long long>(s.count), name_of_collective(s.collective),
+                   name_of(s.algorithm));
+  if (!outcome.schedules.empty()) text += '\n';
   if (outcome.corrected != 0) {
     double counted = 0;
     for (const RankTimes& rank : outcome.ranks) counted += static_cast<double>(rank.computing);

@@ -24,6 +24,7 @@ PredictedMachine example() {
   m.topology.numbers = {3, 1};
   m.topology.links = {{0.25, 7}, {1.0 / 3, 0}};
   m.topology.edges = {{{0, 3}, {1.0 / 7, 5}}, {{1, 3}, {0, 0}}};
+  m.collectives = {{1, ScheduleAlgorithm::kScatterRing, 7}, {12, ScheduleAlgorithm::kDoubling, 0}};
   return m;
 }
 
@@ -38,6 +39,9 @@ TEST(Machine, TextAndBack) {
   EXPECT_EQ(read.files.all_per_byte, 1.0 / 3);
   EXPECT_EQ(read.files.open, 7);
   EXPECT_EQ(read.contention, ContentionModel::kLinks);
+  ASSERT_EQ(read.collectives.size(), 2u);
+  EXPECT_EQ(read.collectives[0].algorithm, ScheduleAlgorithm::kScatterRing);
+  EXPECT_EQ(read.collectives[0].from_bytes, 7u);
   EXPECT_EQ(read.topology.numbers, m.topology.numbers);
   EXPECT_EQ(read.topology.links[1].per_byte, 1.0 / 3);
   EXPECT_EQ(read.topology.edges[0].link.per_byte, 1.0 / 7);
@@ -50,6 +54,7 @@ TEST(Machine, WrongTextsAreErrors) {
   EXPECT_FALSE(PredictedMachine::from_text(good + "colour blue\n", &read).ok());
   EXPECT_FALSE(PredictedMachine::from_text(good + "piece inside 1 2\n", &read).ok());
   EXPECT_FALSE(PredictedMachine::from_text(good + "ranks_per_node 0\n", &read).ok());
+  EXPECT_FALSE(PredictedMachine::from_text(good + "collective 1 99 0\n", &read).ok());
   EXPECT_FALSE(PredictedMachine::from_text(good + "topology 17 1\n", &read).ok());
   EXPECT_FALSE(PredictedMachine::from_text(good + "topology_edge 1 2 x 3\n", &read).ok());
 }

@@ -223,5 +223,44 @@ TEST(Schedule, NumbersOfMessagesAreThoseOfTheAlgorithms) {
   EXPECT_EQ(sent(CollectiveKind::kAlltoall, 10, 1'000), 90u);
 }
 
+TEST(Schedule, RulesChooseAlgorithms) {
+  using A = ScheduleAlgorithm;
+  const auto number = [](CollectiveKind kind) { return static_cast<uint8_t>(kind); };
+  const std::vector<CollectiveRule> rules = {
+      {number(CollectiveKind::kBcast), A::kScatterRing, 1000},
+      {number(CollectiveKind::kBcast), A::kBinomial, 100'000},
+      {number(CollectiveKind::kAllgather), A::kDoubling, 0}};
+  EXPECT_EQ(choose_algorithm(rules, CollectiveKind::kBcast, 16, 999), A::kBinomial);  // MPICH's
+  EXPECT_EQ(choose_algorithm(rules, CollectiveKind::kBcast, 16, 1000), A::kScatterRing);
+  EXPECT_EQ(choose_algorithm(rules, CollectiveKind::kBcast, 16, 1 << 20), A::kBinomial);
+  EXPECT_EQ(choose_algorithm(rules, CollectiveKind::kAllgather, 16, 1 << 20), A::kDoubling);
+  EXPECT_EQ(choose_algorithm(rules, CollectiveKind::kAllgather, 12, 1 << 20), A::kRing);
+  EXPECT_EQ(choose_algorithm(rules, CollectiveKind::kAllreduce, 16, 8), A::kDoubling);
+}
+
+/// Each algorithm that a file may choose moves the data, for all numbers of members.
+TEST(Schedule, AllRuledAlgorithms) {
+  for (const RuledCollective& ruled : ruled_collectives())
+    for (const ScheduleAlgorithm algorithm : ruled.allowed)
+      for (uint32_t n = 2; n <= 33; ++n) {
+        const auto kind = static_cast<CollectiveKind>(ruled.collective);
+        const std::vector<CollectiveRule> rules = {{ruled.collective, algorithm, 0}};
+        const ScheduledCollective shape{kind, choose_algorithm(rules, kind, n, 5000), n, n / 2,
+                                        5000};
+        ScheduleRun run(shape);
+        run.run();
+        SCOPED_TRACE(std::string(name_of_collective(ruled.collective)) + ", " + name_of(algorithm) +
+                     ", " + std::to_string(n));
+        for (uint32_t i = 0; i < n; ++i) {
+          if (kind == CollectiveKind::kBcast) {
+            EXPECT_TRUE(run.knows(i).test(n / 2)) << i;
+          }
+          if (kind == CollectiveKind::kReduce ? i == n / 2 : kind != CollectiveKind::kBcast) {
+            EXPECT_EQ(run.knows(i).count(), n) << i;
+          }
+        }
+      }
+}
+
 }  // namespace
 }  // namespace fgmpi::predict
