@@ -10,11 +10,13 @@
 #include <string>
 
 #include "base/environment.h"
+#include "base/split.h"
 #include "base/standard_files.h"
 #include "base/strings.h"
 #include "host/function_table.h"
 #include "host/host.h"
 #include "info/bug_report.h"
+#include "info/calibrate/calibrate.h"
 #include "info/here.h"
 #include "info/job_ranks.h"
 #include "info/settings_page.h"
@@ -27,8 +29,8 @@ namespace {
 
 constexpr const char* kHelp =
     "Usage: fgmpi-info [-a] [-v] [-s [-markdown]] [-t] [-libs PROGRAM] [-job PID] [-predict] "
-    "[-bug] "
-    "[-help] [-version]\n"
+    "[-calibrate ...]\n"
+    "                  [-bug] [-help] [-version]\n"
     "\n"
     "Prints the version, where things are, and how many MPI functions are there.\n"
     "  -a   also each function: owned (our own code), forwarded (to the hosted MPICH) or pending "
@@ -50,6 +52,13 @@ constexpr const char* kHelp =
     "that of\n"
     "       mpiexec or of a process of the job, on this host. The job is not stopped\n"
     "  -predict   instead the machines that mpiexec -predict knows by name\n"
+    "  -calibrate [-hosts FILE] [-o FILE] [-mpiexec OPTIONS]   instead measures this machine, or "
+    "the "
+    "hosts of a\n"
+    "       host file, and writes a machine for mpiexec -predict to the file of -o or to standard "
+    "output;\n"
+    "       OPTIONS, in one word: further options for the mpiexec that starts the measuring "
+    "program\n"
     "  -bug   also what a bug report needs: system, limits, memory, variables that are set\n";
 
 const char* kind_name(fgmpi_function::FunctionKind kind) {
@@ -153,6 +162,32 @@ int show_part(const char* control_port, const char* proxy_id) {
   return 0;
 }
 
+/// The arguments behind -calibrate.
+int calibrate_machine(char** words) {
+  fgmpi::tools::CalibrateWishes wishes;
+  for (; *words; words += 2) {
+    const char* option = *words + (std::strncmp(*words, "--", 2) == 0);
+    const bool known = std::strcmp(option, "-hosts") == 0 || std::strcmp(option, "-o") == 0 ||
+                       std::strcmp(option, "-mpiexec") == 0;
+    if (!known || !words[1] || !*words[1]) {
+      std::fprintf(stderr,
+                   "fgmpi-info: -calibrate: %s%s; allowed are -hosts FILE, -o FILE and -mpiexec "
+                   "OPTIONS\n",
+                   *words, known ? ": nothing is behind it" : "");
+      return 1;
+    }
+    if (option[1] == 'h') wishes.host_file = words[1];
+    if (option[1] == 'o') wishes.out = words[1];
+    if (option[1] != 'm') continue;
+    for (std::string_view word : fgmpi::split(words[1], ' '))
+      if (!word.empty()) wishes.mpiexec_options.emplace_back(word);
+  }
+  const fgmpi::Status status = fgmpi::tools::calibrate(wishes);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "fgmpi-info: -calibrate: %s\n", status.what().c_str());
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -186,6 +221,8 @@ int main(int argc, char** argv) {
       for (const auto& preset : fgmpi::predict::machine_presets())
         std::printf("%-16s %s\n%s\n\n", preset.name, preset.text, preset.json);
       return 0;
+    } else if (std::strcmp(option, "-calibrate") == 0) {
+      return calibrate_machine(argv + i + 1);
     } else if (std::strcmp(option, "-job-part") == 0 && i + 2 < argc) {
       return show_part(argv[i + 1], argv[i + 2]);
     } else if (std::strcmp(option, "-help") == 0 || std::strcmp(option, "-h") == 0) {
@@ -197,7 +234,7 @@ int main(int argc, char** argv) {
     } else {
       std::fprintf(stderr,
                    "fgmpi-info: %s: allowed are -a, -v, -s, -markdown, -t, -libs PROGRAM, -job "
-                   "PID, -predict, -bug, -help "
+                   "PID, -predict, -calibrate, -bug, -help "
                    "and -version\n",
                    argv[i]);
       return 1;
