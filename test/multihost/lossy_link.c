@@ -1,10 +1,12 @@
 /* A network that delays and loses packets, for kernels without the netem scheduler.
- *   lossy_link DELAY_MS LOSS_PERCENT NAMESPACE...
+ *   lossy_link DELAY_MS[@MBIT] LOSS_PERCENT NAMESPACE...
  *
  * Makes a TUN interface lossy0 in each network namespace (files as in /run/netns) and carries
  * packets between them: the n-th namespace has the addresses that end in .n; what is sent to a
  * multicast address comes to all others. Each packet, on its way to each, is lost with the given
- * probability (a fixed sequence of random numbers), else delivered after the delay. Says "ready"
+ * probability (a fixed sequence of random numbers), else delivered after the delay. With MBIT each
+ * namespace has a port of so many Mbit/s in each direction: a packet keeps that of its sender busy
+ * for its bytes, then, the delay later, that of its receiver. Says "ready"
  * when the interfaces are there, and on SIGTERM how many packets it carried and lost. An interface
  * drops what it cannot keep, so this process goes before all others that have no real-time
  * priority: beside a load that filled all cores, a third of the packets were dropped that way. Ends
@@ -26,17 +28,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMostHosts = 16, kMostBytes = 2000, kQueue = 32768, kAtATime = 32 };
+enum { kMostHosts = 16, kMostBytes = 2000, kQueue = 8192, kAtATime = 32 };
 
 struct Packet {
   int64_t due; /* ns */
-  int to;      /* index of the namespace */
   int length;
   unsigned char bytes[kMostBytes];
 };
 
-static struct Packet queue[kQueue]; /* the delay is the same for all, so it is in order */
-static size_t head, tail;
+/* One end of a link: what is on its way to it, in the order in which it comes, and when its port is
+ * free again in each direction, ns. */
+static struct Port {
+  struct Packet queue[kQueue];
+  size_t head, tail;
+  int64_t out, in;
+} ports[kMostHosts];
+static double ns_per_byte; /* 0: as many as there are */
 static unsigned long carried, lost;
 static volatile sig_atomic_t stopped;
 
@@ -76,18 +83,44 @@ static int open_interface(const char* namespace) {
   return fd;
 }
 
-static void carry(const unsigned char* bytes, int length, int to, double loss, int64_t delay) {
-  if (tail - head == kQueue) return;
+/* A port carries a packet. Returns when it has done so. */
+static int64_t pass(int64_t* port, int64_t at, int length) {
+  int64_t begin = *port > at ? *port : at;
+  *port = begin + (int64_t)(ns_per_byte * length);
+  return begin;
+}
+
+static void carry(const unsigned char* bytes, int length, int from, int to, double loss,
+                  int64_t delay) {
+  struct Port* port = &ports[to];
+  if (port->tail - port->head == kQueue) return;
   if (uniform() < loss) {
     ++lost;
     return;
   }
-  struct Packet* p = &queue[tail % kQueue];
+  struct Packet* p = &port->queue[port->tail % kQueue];
   memcpy(p->bytes, bytes, (size_t)length);
-  p->due = now_ns() + delay;
-  p->to = to;
+  int64_t begun = pass(&ports[from].out, now_ns(), length) + delay;
+  p->due = pass(&port->in, begun, length) + (int64_t)(ns_per_byte * length);
   p->length = length;
-  ++tail;
+  ++port->tail;
+}
+
+/* Delivers what is due. Returns when the next packet is. */
+static int64_t deliver(const struct pollfd* fds, int hosts) {
+  int64_t next = INT64_MAX;
+  for (int to = 0; to < hosts; ++to) {
+    struct Port* port = &ports[to];
+    for (; port->head != port->tail; ++port->head, ++carried) {
+      struct Packet* p = &port->queue[port->head % kQueue];
+      if (p->due > now_ns()) {
+        if (p->due < next) next = p->due;
+        break;
+      }
+      if (write(fds[to].fd, p->bytes, (size_t)p->length) < 0) ++lost;
+    }
+  }
+  return next;
 }
 
 /* Takes in what came from namespace number `from`, but not so much that the interfaces of others
@@ -100,9 +133,9 @@ static void take(int fd, int from, int hosts, double loss, int64_t delay) {
     if (n < 20 || bytes[0] >> 4 != 4) continue; /* IPv4 only */
     if (bytes[16] >> 4 == 14) { /* multicast; not what only routers and hosts are told */
       for (int to = 0; bytes[16] == 239 && to < hosts; ++to)
-        if (to != from) carry(bytes, (int)n, to, loss, delay);
+        if (to != from) carry(bytes, (int)n, from, to, loss, delay);
     } else if (bytes[19] >= 1 && bytes[19] <= hosts) {
-      carry(bytes, (int)n, bytes[19] - 1, loss, delay);
+      carry(bytes, (int)n, from, bytes[19] - 1, loss, delay);
     }
   }
 }
@@ -121,10 +154,13 @@ static void go_before_others(void) {
 int main(int argc, char** argv) {
   int hosts = argc - 3;
   if (hosts < 1 || hosts > kMostHosts) {
-    fprintf(stderr, "usage: lossy_link DELAY_MS LOSS_PERCENT NAMESPACE... (1 to %d)\n", kMostHosts);
+    fprintf(stderr, "usage: lossy_link DELAY_MS[@MBIT] LOSS_PERCENT NAMESPACE... (1 to %d)\n",
+            kMostHosts);
     return 2;
   }
   int64_t delay = (int64_t)(atof(argv[1]) * 1e6);
+  const char* rate = strchr(argv[1], '@');
+  if (rate) ns_per_byte = 8000 / atof(rate + 1);
   double loss = atof(argv[2]) / 100;
   struct pollfd fds[kMostHosts];
   for (int i = 0; i < hosts; ++i) fds[i] = (struct pollfd){open_interface(argv[3 + i]), POLLIN, 0};
@@ -133,16 +169,13 @@ int main(int argc, char** argv) {
   puts("ready");
   fflush(stdout);
   while (!stopped) {
-    int64_t wait = head == tail ? 1000000000 : queue[head % kQueue].due - now_ns();
+    int64_t next = deliver(fds, hosts), wait = 1000000000;
+    if (next != INT64_MAX) wait = next - now_ns();
     if (wait < 0) wait = 0;
     struct timespec timeout = {wait / 1000000000, wait % 1000000000};
-    if (ppoll(fds, hosts, &timeout, NULL) < 0 && errno != EINTR) break;
+    if (ppoll(fds, (nfds_t)hosts, &timeout, NULL) < 0 && errno != EINTR) break;
     for (int i = 0; i < hosts; ++i)
       if (fds[i].revents & POLLIN) take(fds[i].fd, i, hosts, loss, delay);
-    for (; head != tail && queue[head % kQueue].due <= now_ns(); ++head, ++carried) {
-      struct Packet* p = &queue[head % kQueue];
-      if (write(fds[p->to].fd, p->bytes, p->length) < 0) ++lost;
-    }
   }
   printf("%lu packets carried, %lu lost\n", carried, lost);
   return 0;
