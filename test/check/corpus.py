@@ -442,9 +442,13 @@ def early():
                      + f"  if (rank == {other}) {takes}\n" + call + f"\n  BAD if (rank == {first}) {sends}{free}")
     # A send before a collective that its receiver has left by then.
     for name in ("Bcast", "Scatter"):
-        send = "MPI_Send(c, 1, MPI_INT, 0, 5, w);"
-        case("buffering", f"MPI_Send before a {name} that its receiver has left", f"  if (wrong && rank == 1) {send} /* HERE */\n"
-             f"{collective(name, 'blocking', ' /* HERE */')}\n  if (!wrong && rank == 1) {send}\n  if (!rank) MPI_Recv(c, 1, MPI_INT, 1, 5, w, IGNORE);")
+        for what, send, wait in (("MPI_Send", "MPI_Send(c, 1, MPI_INT, 0, 5, w);", ""),
+                                 ("MPI_Isend", "MPI_Isend(c, 1, MPI_INT, 0, 5, w, &q);", "MPI_Wait(&q, IGNORE);")):
+            declare = "  MPI_Request q = MPI_REQUEST_NULL;\n" if wait else ""
+            early = f"  if (wrong && rank == 1) {{\n    {send} /* HERE */\n    {wait}\n  }}\n"
+            late = f"  if (!wrong && rank == 1) {{\n    {send}\n    {wait}\n  }}\n"
+            case("buffering", f"{what} before a {name} that its receiver has left",
+                 f"{declare}{early}{collective(name, 'blocking', ' /* HERE */')}\n{late}  if (!rank) MPI_Recv(c, 1, MPI_INT, 1, 5, w, IGNORE);")
 
 
 def in_place_of_some():

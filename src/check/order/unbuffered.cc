@@ -154,14 +154,17 @@ void wake(std::vector<int>* list) {
   list->clear();
 }
 
-/// Has the rank entered the call of the communicator in its order? False where that is unknown.
-bool has_entered(CheckedComm* c, int world, uint64_t number) {
+Entered& entered_of(CheckedComm* c);
+
+/// How many calls of the communicator the rank has entered, as far as that is known. Other members
+/// may have entered calls before one in this process has.
+uint64_t calls_entered_by(CheckedComm* c, int world) {
   const auto at = std::find(c->group.begin(), c->group.end(), world);
-  if (at == c->group.end() || !c->entered) return false;
-  if (is_local(world))
-    return c->entered->calls[static_cast<size_t>(at - c->group.begin())] > number;
-  const auto process = c->entered->calls_entered.find(MPIX_Tool_process(world));
-  return all_tell_all(*c) && process != c->entered->calls_entered.end() && process->second > number;
+  if (at == c->group.end()) return 0;
+  const Entered& e = entered_of(c);
+  if (is_local(world)) return e.calls[static_cast<size_t>(at - c->group.begin())];
+  const auto process = e.calls_entered.find(MPIX_Tool_process(world));
+  return all_tell_all(*c) && process != e.calls_entered.end() ? process->second : 0;
 }
 
 /// The rank to which the call sends; MPI_UNDEFINED: unknown.
@@ -183,7 +186,8 @@ void report_left_before(const Rank* sender, size_t i, const CallRecord* receive)
   for (size_t k = i + 1; k < steps.size(); ++k) {
     const UnbufferedStep& s = steps[k];
     if (s.kind != UnbufferedStep::kEnter || s.comm->inter || !s.awaited ||
-        s.awaited->info().starts != Starts::kBlocking || !has_entered(s.comm, world, s.number))
+        s.awaited->info().starts != Starts::kBlocking ||
+        calls_entered_by(s.comm, world) <= s.number)
       continue;
     std::vector<findings::Participant> calls = {
         participant(sender, steps[i].awaited ? *steps[i].awaited : *steps[i].call,
@@ -202,6 +206,19 @@ void report_left_before(const Rank* sender, size_t i, const CallRecord* receive)
   }
 }
 
+/// The send of the step is complete because the receiver is in a blocking receive. The sender
+/// learns which collective calls the receiver has left before, as far as it enters them later.
+void learn_calls_of_receiver(Rank* sender, const UnbufferedStep& s) {
+  const int world = s.member;
+  if (world == MPI_UNDEFINED) return;
+  for (auto& [handle, own] : sender->comms) {
+    if (!own.comm || own.comm->inter) continue;
+    const uint64_t entered = calls_entered_by(own.comm, world);
+    if (entered > own.collectives)
+      sender->knows.learn_named({of_left(own.comm->key), left_early(entered - 1, world)});
+  }
+}
+
 /// The receive of a message has begun: notifies the sender. `blocks`: a
 /// blocking call is in the receive, which has a known source.
 void notify_sender(uint64_t message_id, bool blocks = false, const CallRecord* receive = nullptr) {
@@ -212,7 +229,10 @@ void notify_sender(uint64_t message_id, bool blocks = false, const CallRecord* r
   for (size_t i = u.first; i < u.steps.size(); ++i)
     if (u.steps[i].kind == UnbufferedStep::kNeedReceive && u.steps[i].id == message_id) {
       u.steps[i].satisfied = true;
-      if (blocks) report_left_before(sender, i, receive);
+      if (blocks) {
+        report_left_before(sender, i, receive);
+        learn_calls_of_receiver(sender, u.steps[i]);
+      }
       if (i == u.first) g_awake.push_back(sender->world);
       return;
     }
