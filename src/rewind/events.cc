@@ -17,6 +17,7 @@
 #include "rewind/ends.h"
 #include "rewind/format.h"
 #include "rewind/recording.h"
+#include "rewind/signals.h"
 #include "rewind/snapshots.h"
 #include "rewind/trap.h"
 
@@ -136,12 +137,14 @@ void count_call(const CallBegun& call) {
     *g_event_chunk.next++ = hash;
     header().open[kEvents].end += sizeof hash;
     header().events = fgmpi_rewind_events;
+    if (__builtin_expect(g_waiting_signals != 0, 0)) pass_signals_at_event();
     return;
   }
   if (rank >= 0 && rank < kMostRanks) g_last[rank] = {fgmpi_rewind_events, call.name, call.place};
   if (*g_event_chunk.next++ != hash) report_difference("this call is not the recorded one");
   if (g_lists) list(call, rank);
   if (__builtin_expect(fgmpi_rewind_events >= fgmpi_rewind_check_at, 0)) check_event();
+  pass_signals_at_event();
 }
 
 void describe_last_event(char* words, size_t size) {

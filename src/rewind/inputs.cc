@@ -15,11 +15,32 @@ namespace {
 
 uint64_t g_last_event = 0;  ///< of the record before
 
+/// The beginning of the next record, where it has been read before its time.
+struct InputHead {
+  bool has_been_read = false, is_missing = false;
+  uint64_t since = 0, tag = 0;
+  int count = 0;       ///< values that have been read, too
+  uint64_t first = 0;  ///< the first one
+};
+InputHead g_head;
+
+void read_head() {
+  g_head = {true, false, 0, 0, 0, 0};
+  g_head.is_missing = !get_number(kInputs, &g_head.since) || !get_number(kInputs, &g_head.tag);
+  if (g_head.is_missing || g_head.tag != kSignalTag) return;
+  g_head.is_missing = !get_number(kInputs, &g_head.first);
+  g_head.count = 1;
+}
+
 constexpr size_t kMostWords = 40;
 
 const char* words_of(uint64_t tag, char* words) {
-  constexpr const char* kNames[] = {"a read of a clock", "a wait", "a random number", "its start",
-                                    "a read of the processor's counter"};
+  constexpr const char* kNames[] = {"a read of a clock",
+                                    "a wait",
+                                    "a random number",
+                                    "its start",
+                                    "a read of the processor's counter",
+                                    "a signal"};
   if (tag < std::size(kNames)) return kNames[tag];
   std::snprintf(words, kMostWords, "system call %llu",
                 static_cast<unsigned long long>(tag - kFirstCallTag));
@@ -28,11 +49,21 @@ const char* words_of(uint64_t tag, char* words) {
 
 uint64_t next_number() {
   uint64_t value = 0;
+  if (g_head.count > 0) {
+    g_head.count = 0;
+    return g_head.first;
+  }
   if (!get_number(kInputs, &value)) end_with_recording();
   return value;
 }
 
 }  // namespace
+
+bool is_next_input(uint64_t tag, int64_t first) {
+  if (!g_head.has_been_read) read_head();
+  return !g_head.is_missing && g_head.tag == tag &&
+         g_last_event + g_head.since == fgmpi_rewind_events && unzigzag(g_head.first) == first;
+}
 
 void begin_input(uint64_t tag) {
   const uint64_t since = fgmpi_rewind_events - g_last_event;
@@ -42,7 +73,10 @@ void begin_input(uint64_t tag) {
     put_number(kInputs, tag);
     return;
   }
-  const uint64_t recorded_since = next_number(), recorded_tag = next_number();
+  if (!g_head.has_been_read) read_head();
+  if (g_head.is_missing) end_with_recording();
+  g_head.has_been_read = false;
+  const uint64_t recorded_since = g_head.since, recorded_tag = g_head.tag;
   char own[kMostWords], other[kMostWords];
   if (recorded_tag != tag)
     report_difference("it makes %s, the recorded one %s", words_of(tag, own),

@@ -17,8 +17,13 @@ enum InputTag : uint64_t {
   kRandomTag,
   kProcessTag,
   kCounterTag,
+  kSignalTag,
   kFirstCallTag = 16
 };
+
+/// Is the next record of the repeated run one of this tag, at this event, whose first value is
+/// `first`? REQUIRES: records of this tag begin with a value.
+bool is_next_input(uint64_t tag, int64_t first);
 
 /// Begins a record, or reads the beginning of the next one, which has to be of this tag.
 void begin_input(uint64_t tag);

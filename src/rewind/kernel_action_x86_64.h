@@ -17,4 +17,7 @@ inline constexpr unsigned long kHasRestorer = 0x04000000;
 
 extern "C" const char fgmpi_rewind_sigaction_return[];
 
+/// Records the action of a signal as the program sees it (signal_calls_x86_64.cc).
+void record_action(int signal, const KernelSignalAction& action);
+
 }  // namespace fgmpi::rewind

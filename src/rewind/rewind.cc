@@ -21,6 +21,7 @@
 #include "rewind/hooks.h"
 #include "rewind/inputs.h"
 #include "rewind/recording.h"
+#include "rewind/signals.h"
 #include "rewind/snapshots.h"
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
@@ -55,6 +56,7 @@ void sleep(int64_t timeout_ns) {
     const timespec time = to_timespec(std::min(timeout_ns < 0 ? kSecond : timeout_ns, kSecond));
     if (timeout_ns != 0) direct_call(SYS_nanosleep, &time, 0);
   }
+  pass_signals(nullptr);
   catch_up();
 }
 

@@ -59,7 +59,6 @@ constexpr CallRule kRules[] = {
     {SYS_fchdir, kMade},
     {SYS_sched_setaffinity, kMade},
     {SYS_setpriority, kMade},
-    {SYS_alarm, kMade},
     {SYS_exit, kSpecial},
     {SYS_exit_group, kSpecial},
     // Signals
@@ -72,6 +71,15 @@ constexpr CallRule kRules[] = {
     {SYS_tgkill, kSpecial},
     {SYS_rt_sigpending, kGiven, {fixed(0, 8)}},
     {SYS_rt_sigtimedwait, kGiven, {fixed(1, 128)}},
+    {SYS_pause, kGiven},
+    {SYS_alarm, kGiven},
+    {SYS_setitimer, kGiven, {fixed(2, 32)}},
+    {SYS_timer_create, kGiven, {fixed(2, 4)}},
+    {SYS_timer_settime, kGiven, {fixed(3, 32)}},
+    {SYS_timer_gettime, kGiven, {fixed(1, 32)}},
+    {SYS_timer_getoverrun, kGiven},
+    {SYS_timer_delete, kGiven},
+    {SYS_rt_sigsuspend, kGiven},
     // Who and where
     {SYS_getpid, kGiven},
     {SYS_getppid, kGiven},

@@ -35,10 +35,6 @@ long answer_descriptor_call(const TrappedCall& call);
 /// Ends the run, in words that name what the call would have done.
 [[noreturn]] void refuse_call(const TrappedCall& call);
 
-/// Removes SIGSYS from the signals that a handler blocks; `action` is the kernel's struct.
-/// Returns a copy in static memory.
-const void* without_trap_signal(const void* action);
-
 /// The process's number in the recorded run.
 extern long g_recorded_pid;
 

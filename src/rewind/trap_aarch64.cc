@@ -2,6 +2,7 @@
 
 #include "base/raw_call.h"
 #include "rewind/counter.h"
+#include "rewind/signals.h"
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
 
@@ -19,7 +20,9 @@ const char* start_trap() { return "runs can be recorded on x86-64 only"; }
 long set_fault_action(const void*, void*) { return 0; }
 void continue_trap() {}
 void stop_trap() {}
-const void* without_trap_signal(const void* action) { return action; }
+volatile uint64_t g_waiting_signals = 0;
+void pass_signals(ucontext_t*) {}
+void pass_signals_at_event() {}
 void return_from_handler(ucontext_t*) {}
 
 }  // namespace fgmpi::rewind

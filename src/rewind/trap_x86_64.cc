@@ -14,6 +14,7 @@
 #include "base/page.h"
 #include "rewind/counter.h"
 #include "rewind/kernel_action_x86_64.h"
+#include "rewind/signals.h"
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
 
@@ -71,8 +72,11 @@ void on_call(int, siginfo_t* info, void* data) {
   const TrappedCall call{info->si_syscall,
                          {r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], r[REG_R8], r[REG_R9]},
                          context};
+  pass_signals(context);
   const long answer = answer_call(call);
-  if (call.number != SYS_rt_sigreturn) r[REG_RAX] = answer;
+  if (call.number == SYS_rt_sigreturn) return;
+  r[REG_RAX] = answer;
+  pass_signals(context);
 }
 
 // ---- The vDSO -----------------------------------------------------------------------------------
@@ -158,6 +162,7 @@ void unblock_in_handlers() {
   for (int s = 1; s < NSIG; ++s) {
     KernelSignalAction action{};
     if (direct_call(SYS_rt_sigaction, s, nullptr, &action, sizeof action.mask) != 0) continue;
+    record_action(s, action);
     if (!(action.mask & kSys)) continue;
     action.mask &= ~kSys;
     direct_call(SYS_rt_sigaction, s, &action, nullptr, sizeof action.mask);
@@ -190,13 +195,6 @@ void continue_trap() {
 
 void stop_trap() {
   direct_call(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0);
-}
-
-const void* without_trap_signal(const void* action) {
-  static KernelSignalAction copy;
-  std::memcpy(&copy, action, sizeof copy);
-  copy.mask &= ~(uint64_t{1} << (SIGSYS - 1));
-  return &copy;
 }
 
 void return_from_handler(ucontext_t* context) {

@@ -1,4 +1,4 @@
-// Ends of runs: abort, segfault, deadlock, exit; spin: waits to be killed; thread, child, timer:
+// Ends of runs: abort, segfault, deadlock, exit; spin: waits to be killed; thread, child:
 // what cannot be recorded.
 #include <mpi.h>
 #include <pthread.h>
@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,10 +38,6 @@ static void end(const char* how, int rank, int size) {
     pthread_join(thread, NULL);
   }
   if (!strcmp(how, "child") && last && system("true") != 0) exit(3);
-  if (!strcmp(how, "timer") && last) {
-    const struct itimerval soon = {{0, 0}, {0, 1000}};
-    setitimer(ITIMER_REAL, &soon, NULL);
-  }
 }
 
 int main(int argc, char** argv) {

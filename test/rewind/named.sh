@@ -8,7 +8,6 @@ refused() {
 }
 refused "it starts a thread" thread
 refused "it starts another process" child
-refused "it asks for signals" timer
 
 # A process that is killed: the recording is complete up to there.
 "$bin/mpiexec" -record run.rec -ranks 8 "$programs/ends" spin >out.recorded 2>/dev/null &
