@@ -82,7 +82,7 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "name") return static_cast<bool>(std::getline(in >> std::ws, m->name));
   if (key == "nodes") return static_cast<bool>(in >> m->nodes);
   if (key == "ranks_per_node") return in >> m->ranks_per_node && m->ranks_per_node > 0;
-  if (key == "overlaps") return static_cast<bool>(in >> m->overlaps);
+  if (key == "overlaps") return static_cast<bool>(in >> m->overlaps >> m->buffered_bytes);
   if (key == "factor") return static_cast<bool>(in >> m->compute_factor);
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
   if (key == "collective") return read_rule(in, &m->collectives);
@@ -122,12 +122,14 @@ std::string PredictedMachine::to_text() const {
   char line[512];
   std::snprintf(
       line, sizeof line,
-      "name %s\nnodes %u\nranks_per_node %u\nplacement %s\ncontention %s\noverlaps %d\n"
+      "name %s\nnodes %u\nranks_per_node %u\nplacement %s\ncontention %s\noverlaps %d %" PRIu64
+      "\n"
       "compute %s\n"
       "factor %.17g\nreduce %.17g\nfiles %.17g %.17g %" PRId64 "\n",
       name.c_str(), nodes, ranks_per_node, placement == NodePlacement::kCyclic ? "cyclic" : "block",
-      contention == ContentionModel::kLinks ? "links" : "ends", overlaps ? 1 : 0, name_of(compute),
-      compute_factor, reduce_per_byte, files.client_per_byte, files.all_per_byte, files.open);
+      contention == ContentionModel::kLinks ? "links" : "ends", overlaps ? 1 : 0, buffered_bytes,
+      name_of(compute), compute_factor, reduce_per_byte, files.client_per_byte, files.all_per_byte,
+      files.open);
   std::string text = line;
   append_class(&text, "inside", inside);
   append_class(&text, "between", between);

@@ -82,8 +82,10 @@ struct PredictedMachine {
   LinkClass inside, between;
   TopologyShape topology;
   ContentionModel contention = ContentionModel::kEnds;
-  /// Whether a rendezvous goes on while its ranks compute.
+  /// Whether long messages move while their ranks compute.
   bool overlaps = true;
+  /// So many bytes of a short message come while its receiver computes: sockets have room for them.
+  uint64_t buffered_bytes = UINT64_MAX;
   ComputeModel compute = ComputeModel::kMeasured;
   double compute_factor = 1;  ///< virtual time of computing for each second that is measured
   FileSystem files;

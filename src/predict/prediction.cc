@@ -2,6 +2,7 @@
 
 #include "predict/prediction.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "coll/early_exit_decider.h"
 #include "predict/hooks.h"
 #include "predict/simulator.h"
+#include "pt2pt/engine.h"
 
 namespace fgmpi::predict {
 namespace {
@@ -69,6 +71,9 @@ void register_deciders(unsigned ranks) {
   if (!g_machine) return;
   g_simulator = new Simulator(ranks, *g_machine);
   pt2pt::g_message_decider = g_simulator;
+  // The limits of the predicted machine hold, not that of this library.
+  pt2pt::g_engine.flow.set_eager_local(
+      std::max(g_machine->inside.eager_bytes, g_machine->between.eager_bytes));
   comm::g_meeting_decider = g_simulator;
   coll::g_early_exit_decider = g_simulator;
   rma::g_access_decider = g_simulator;

@@ -34,6 +34,8 @@ constexpr uint32_t kVainPolls = 3;
 /// A rank that polls in vain is moved by at most one part in so many of the time that it has
 /// polled.
 constexpr VirtualTime kVainPart = 64;
+/// A rank that computes for less is taken to be in MPI all the time: it polls.
+constexpr VirtualTime kShortAway = 5'000 * kPicosecondsPerNs;
 
 /// The processor time of the calling thread, ns.
 int64_t processor_ns() {
@@ -105,7 +107,9 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   if (!comm::rank_state()) return;
   PredictedRank& rank = running();
   if (rank.depth++ > 0) return;  // a callback of the program calls MPI
+  const VirtualTime left = rank.clock;
   add_computing(&rank, place);
+  record_away(&rank, left);
   if (group != CallGroup::kCompletion) rank.vain = 0;
   rank.group = group;
   rank.place = place;
@@ -116,6 +120,12 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   // A program that calls on and on without waiting: others get their turn, as they would there.
   if (machine_.compute == ComputeModel::kNone) rank.clock += kCallsInARow * kClockCost;
   settle(running_index(), &kEnterSite);
+}
+
+void Simulator::record_away(PredictedRank* rank, VirtualTime from) {
+  if (rank->clock - from < kShortAway) return;
+  if (rank->away_until != from) rank->away_from = from;
+  rank->away_until = rank->clock;
 }
 
 void Simulator::leave() {
@@ -155,7 +165,10 @@ int64_t Simulator::rank_now_ns() {
 
 void Simulator::pass_ns(int64_t ns) {
   if (rank_now_ns() < 0) return;
-  running().clock += ns * kPicosecondsPerNs;
+  PredictedRank& rank = running();
+  const VirtualTime from = rank.clock;
+  rank.clock += ns * kPicosecondsPerNs;
+  record_away(&rank, from);
   yield();  // a program that sleeps in a loop waits for others
 }
 
@@ -382,6 +395,7 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
   const PredictedRank& rank = ranks_[t->to];
   if (t->rendezvous || !t->message || may_overtake_ || rank.arriving || rank.touchable || path_)
     return false;
+  if (t->bytes > machine_.buffered_bytes) return false;
   pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
   pt2pt::PostedReceive* p = at->posted.front();
   for (int compared = 0; p && !covers(p->envelope, t->message->envelope); p = p->next)
@@ -400,6 +414,13 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
 void Simulator::arrive(PredictedTransfer* t) {
   if (t->stage != AccessStage::kNone) return access_arrived(t);
   if (t->is_part) return part_arrived(t, now_);
+  if (is_buffer_bounded() && !t->rendezvous && !t->sends_data && !t->has_moved) {
+    t->has_moved = true;
+    if (const VirtualTime moved = time_with_receiver(*t); moved > now_) {
+      push_event(moved, Event::kArrive, t->from, t);
+      return;
+    }
+  }
   if (t->sends_data) return complete_receive(t, now_);
   if (network_ == nullptr || !network_->shares_links()) --ranks_[t->to].arriving;
   if (!may_overtake_) return deliver(t);
@@ -409,6 +430,19 @@ void Simulator::arrive(PredictedTransfer* t) {
     deliver(t);
     t = next;
   }
+}
+
+/// When the bytes of a short message that arrives now have come: while its receiver is away, no more
+/// come than buffers hold.
+VirtualTime Simulator::time_with_receiver(const PredictedTransfer& t) const {
+  const PredictedRank& rank = ranks_[t.to];
+  const LinkPiece& piece = t.link->piece(t.bytes);
+  const VirtualTime whole = data_time(piece, t.bytes), begun = now_ - whole;
+  if (t.bytes <= machine_.buffered_bytes || rank.away_until <= begun || rank.away_from >= now_)
+    return now_;
+  const VirtualTime before = std::max<VirtualTime>(rank.away_from - begun, 0);
+  const VirtualTime rest = whole - before - data_time(piece, machine_.buffered_bytes);
+  return std::max(now_, rank.away_until + std::max<VirtualTime>(rest, 0));
 }
 
 /// The transfer is the latest of its sender to its receiver.
@@ -447,6 +481,9 @@ void Simulator::deliver(PredictedTransfer* t) {
 /// The receiver of a rendezvous permits the sender to send the data.
 void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
   const VirtualTime latency = latency_of(*t, t->link->piece(0));
+  const PredictedRank& rank = ranks_[t->to];
+  if (!machine_.overlaps && !t->is_part && rank.away_from <= at)
+    raise_clock(&at, rank.away_until);  // it permits when it is in a call again
   t->rendezvous = false;
   if (t->hop) {
     // The path goes through the receiver, where that has made the message wait.

@@ -101,6 +101,7 @@ struct PredictedTransfer {
   bool is_behind = false;   ///< an earlier message of its sender to its receiver has yet to arrive
   bool waits = false;       ///< its bytes have arrived, but it is behind
   bool arrived = false;     ///< the message is in the queue of its endpoint
+  bool has_moved = false;   ///< all its bytes have come, also those that need its receiver
 };
 
 static_assert(sizeof(PredictedTransfer) <= 80, "memory budget: several a rank are on their way");
@@ -248,7 +249,9 @@ class Simulator final : public pt2pt::MessageDecider,
   struct PredictedRank {
     VirtualTime clock = 0;
     VirtualTime entered = 0;  ///< its clock when it entered its present call
-    int64_t left_ns = -1;     ///< real time when it left its last call; -1: not yet
+    /// The latest time for which it computed or slept, and so no message moved by itself.
+    VirtualTime away_from = 0, away_until = 0;
+    int64_t left_ns = -1;  ///< real time when it left its last call; -1: not yet
     uint64_t events = 0, draws = 0;
     CallGroup group = CallGroup::kOther;
     uint64_t place = 0;  ///< of its latest call, where places are needed
@@ -280,6 +283,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// `place`: the call that ends the computing; 0: a look at the clock.
   void add_computing(PredictedRank* rank, uint64_t place);
   void leave_library(PredictedRank* rank);
+  /// The rank has computed or slept from `from` to its clock.
+  static void record_away(PredictedRank* rank, VirtualTime from);
   uint32_t running_index() const;
   /// Real accesses to files that the rank waits for hold back events: it has its old clock then.
   void set_in_file(PredictedRank* rank, bool in_file) {
@@ -333,6 +338,8 @@ class Simulator final : public pt2pt::MessageDecider,
   void reach_port(PredictedTransfer* t);
   bool completes_early(PredictedTransfer* t, VirtualTime arrival);
   void arrive(PredictedTransfer* t);
+  bool is_buffer_bounded() const { return machine_.buffered_bytes != UINT64_MAX; }
+  VirtualTime time_with_receiver(const PredictedTransfer& t) const;
   void keep_order(PredictedTransfer* t);
   PredictedTransfer* end_order(PredictedTransfer* t);
   void deliver(PredictedTransfer* t);

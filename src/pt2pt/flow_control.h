@@ -28,6 +28,8 @@ class FlowControl {
   bool allows_local_copy(uint64_t bytes) const {
     return bytes <= eager_local_ && local_unexpected_ + charge(bytes) <= local_limit_;
   }
+  /// A decider buffers longer messages (message_decider.h).
+  void set_eager_local(uint64_t bytes) { eager_local_ = bytes; }
   void add_local_copy(uint64_t bytes) { local_unexpected_ += charge(bytes); }
   void remove_local_copy(uint64_t bytes) { local_unexpected_ -= charge(bytes); }
 

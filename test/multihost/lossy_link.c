@@ -28,19 +28,24 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kMostHosts = 16, kMostBytes = 2000, kQueue = 8192, kAtATime = 32 };
+enum { kMostHosts = 16, kMostBytes = 2000, kQueue = 4096, kAtATime = 32 };
 
 struct Packet {
   int64_t due; /* ns */
+  int to;      /* index of the namespace */
   int length;
   unsigned char bytes[kMostBytes];
 };
 
-/* One end of a link: what is on its way to it, in the order in which it comes, and when its port is
- * free again in each direction, ns. */
-static struct Port {
-  struct Packet queue[kQueue];
+/* Packets in the order in which they are due. */
+struct Queue {
+  struct Packet packets[kQueue];
   size_t head, tail;
+};
+/* One end of a link: what has left it and is on its way, what it receives, and when it is free
+ * again in each direction, ns. */
+static struct Port {
+  struct Queue leaving, coming;
   int64_t out, in;
 } ports[kMostHosts];
 static double ns_per_byte; /* 0: as many as there are */
@@ -83,36 +88,66 @@ static int open_interface(const char* namespace) {
   return fd;
 }
 
-/* A port carries a packet. Returns when it has done so. */
-static int64_t pass(int64_t* port, int64_t at, int length) {
+/* A port carries a packet that has come at `at`. Returns when it begins. */
+static int64_t occupy(int64_t* port, int64_t at, int length) {
   int64_t begin = *port > at ? *port : at;
   *port = begin + (int64_t)(ns_per_byte * length);
   return begin;
 }
 
+static struct Packet* append(struct Queue* queue, const unsigned char* bytes, int length) {
+  if (queue->tail - queue->head == kQueue) return NULL;
+  struct Packet* p = &queue->packets[queue->tail++ % kQueue];
+  memcpy(p->bytes, bytes, (size_t)length);
+  p->length = length;
+  return p;
+}
+
 static void carry(const unsigned char* bytes, int length, int from, int to, double loss,
                   int64_t delay) {
-  struct Port* port = &ports[to];
-  if (port->tail - port->head == kQueue) return;
-  if (uniform() < loss) {
+  struct Port* port = &ports[from];
+  struct Packet* p;
+  if (uniform() < loss || !(p = append(&port->leaving, bytes, length))) {
     ++lost;
     return;
   }
-  struct Packet* p = &port->queue[port->tail % kQueue];
-  memcpy(p->bytes, bytes, (size_t)length);
-  int64_t begun = pass(&ports[from].out, now_ns(), length) + delay;
-  p->due = pass(&port->in, begun, length) + (int64_t)(ns_per_byte * length);
-  p->length = length;
-  ++port->tail;
+  p->to = to;
+  p->due = occupy(&port->out, now_ns(), length) + delay;
 }
 
-/* Delivers what is due. Returns when the next packet is. */
+/* The queue of packets that leave whose first one is due first; NULL: all are empty. */
+static struct Queue* first_leaving(int hosts) {
+  struct Queue* first = NULL;
+  for (int i = 0; i < hosts; ++i) {
+    struct Queue* q = &ports[i].leaving;
+    if (q->head == q->tail) continue;
+    if (!first || q->packets[q->head % kQueue].due < first->packets[first->head % kQueue].due)
+      first = q;
+  }
+  return first;
+}
+
+/* Moves what has reached its receiver's port, and delivers what has passed it. Returns when the next
+ * packet is due. */
 static int64_t deliver(const struct pollfd* fds, int hosts) {
   int64_t next = INT64_MAX;
+  for (struct Queue* q; (q = first_leaving(hosts)); ++q->head) {
+    const struct Packet* from = &q->packets[q->head % kQueue];
+    if (from->due > now_ns()) {
+      next = from->due;
+      break;
+    }
+    struct Port* port = &ports[from->to];
+    struct Packet* p = append(&port->coming, from->bytes, from->length);
+    if (!p)
+      ++lost;
+    else
+      p->due = occupy(&port->in, from->due, p->length) + (int64_t)(ns_per_byte * p->length);
+  }
   for (int to = 0; to < hosts; ++to) {
-    struct Port* port = &ports[to];
-    for (; port->head != port->tail; ++port->head, ++carried) {
-      struct Packet* p = &port->queue[port->head % kQueue];
+    struct Queue* q = &ports[to].coming;
+    for (; q->head != q->tail; ++q->head, ++carried) {
+      struct Packet* p = &q->packets[q->head % kQueue];
       if (p->due > now_ns()) {
         if (p->due < next) next = p->due;
         break;

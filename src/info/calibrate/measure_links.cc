@@ -5,7 +5,8 @@
 //
 //   sample PEER BYTES ONE-WAY SEND RECEIVE INTERVAL    SEND, RECEIVE: 0 for messages that are not eager
 //   eager PEER BYTES                                   longer messages wait for their receive
-//   overlaps PEER 0|1                                  does a long message move while its sender computes?
+//   overlaps PEER PART BYTES                           how much of a message that is not eager moves while both ranks compute
+//   buffered PEER PART BYTES                           how much of one that is eager does
 //   reduction BYTES-PER-NS                             how fast operands are combined
 //   end
 //
@@ -34,7 +35,7 @@ constexpr int kMostPeers = 2;
 enum LinkWork : int { kPingPong, kLateReceive, kStream, kEager, kOverlap, kEnd };
 /// What the peer is to do next.
 struct LinkOrder {
-  int work, bytes, count;
+  int work, bytes, count;  ///< count: of messages; kOverlap: the time of one, us
 };
 /// Times of one size, ns.
 struct MeasuredTimes {
@@ -109,17 +110,16 @@ class LinkEnd {
     if (!done) MPI_Wait(&request, MPI_STATUS_IGNORE);
     return done;
   }
-  /// Which part of a long message's time is left when its sender has computed for three times as
-  /// long?
+  /// Which part of a message's time is left when both ranks have computed for twice as long?
   double left_after_computing(int bytes, double one_way) {
-    order({kOverlap, bytes, 1});
+    order({kOverlap, bytes, static_cast<int>(one_way / 1000)});
     MPI_Request request = MPI_REQUEST_NULL;
     receive(0, kGoTag);  // the receive is posted
     MPI_Isend(buffer_.data(), bytes, MPI_CHAR, peer_, kDataTag, MPI_COMM_WORLD, &request);
-    for (const double begin = now_ns(); now_ns() - begin < 3 * one_way;) {
-    }
+    compute(2 * one_way);
     const double begin = now_ns();
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    receive(0, kGoTag);  // all has come
     return (now_ns() - begin) / one_way;
   }
   void end() { order({kEnd, 0, 0}); }
@@ -135,11 +135,16 @@ class LinkEnd {
         send(0, kGoTag);
         continue;
       }
-      for (int i = 0; i < order.count; ++i) answer_one(order);
+      const int times = order.work == kOverlap ? 1 : order.count;
+      for (int i = 0; i < times; ++i) answer_one(order);
     }
   }
 
  private:
+  static void compute(double ns) {
+    for (const double begin = now_ns(); now_ns() - begin < ns;) {
+    }
+  }
   void order(LinkOrder order) { MPI_Send(&order, 3, MPI_INT, peer_, kOrderTag, MPI_COMM_WORLD); }
   /// Messages one after the other, of which several are under way: long ones wait for their receives.
   void stream_end(int bytes, int count, bool sends) {
@@ -171,7 +176,9 @@ class LinkEnd {
       default:
         MPI_Irecv(buffer_.data(), order.bytes, MPI_CHAR, peer_, kDataTag, MPI_COMM_WORLD, &request);
         send(0, kGoTag);
+        compute(2e3 * order.count);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
+        send(0, kGoTag);
     }
   }
 
@@ -186,8 +193,9 @@ int count_for(double one) {
 /// The most bytes of an eager message.
 int find_eager(LinkEnd* link, double short_way) {
   const double patience = std::max(2e6, 20 * short_way);
-  int least = 0, most = kMostBytes;
-  if (link->is_eager(most, patience)) return most;
+  int least = 0, most = 64;
+  for (; most < kMostBytes && link->is_eager(most, patience); most *= 2) least = most;
+  if (most == kMostBytes && link->is_eager(most, patience)) return most;
   while (most - least > 1) {
     const int middle = least + (most - least) / 2;
     (link->is_eager(middle, patience) ? least : most) = middle;
@@ -218,15 +226,27 @@ void measure_size(LinkEnd* link, int eager, double estimate, MeasuredSize* size)
     least.*time = known ? std::min(least.*time, now.*time) : now.*time;
 }
 
-void measure_overlap(LinkEnd* link, int peer, const std::vector<MeasuredSize>& sizes) {
-  constexpr int kTimes = 9;
-  const MeasuredSize* longest = &sizes.front();
-  for (const MeasuredSize& size : sizes)
-    if (size.times.one_way < kTimeForEach) longest = &size;
-  int moved = 0;
-  for (int i = 0; i < kTimes; ++i)
-    moved += link->left_after_computing(longest->bytes, longest->times.one_way) < 0.5;
-  std::printf("overlaps %d %d\n", peer, moved > kTimes / 2);
+/// Prints how much of a message of this size moves while both ranks compute.
+void measure_overlap(LinkEnd* link, const char* key, int peer, const MeasuredSize& size,
+                     double shortest) {
+  const double one_way = size.times.one_way;
+  std::vector<double> left;
+  for (int i = 0; i < (one_way < kTimeForEach ? 9 : 3); ++i)
+    left.push_back(link->left_after_computing(size.bytes, one_way));
+  std::sort(left.begin(), left.end());
+  const double rest = left[left.size() / 2] - shortest / one_way;
+  std::printf("%s %d %.3f %d\n", key, peer, std::clamp(1 - rest, 0.0, 1.0), size.bytes);
+}
+
+void measure_overlaps(LinkEnd* link, int peer, int eager, const std::vector<MeasuredSize>& sizes) {
+  const MeasuredSize *short_one = &sizes.front(), *long_one = nullptr;
+  for (const MeasuredSize& size : sizes) {
+    if (size.bytes <= eager) short_one = &size;
+    if (size.bytes > eager && (!long_one || size.times.one_way < kTimeForEach)) long_one = &size;
+  }
+  const double shortest = sizes.front().times.one_way;
+  measure_overlap(link, "buffered", peer, *short_one, shortest);
+  measure_overlap(link, "overlaps", peer, long_one ? *long_one : *short_one, shortest);
 }
 
 void measure_peer(int peer) {
@@ -241,6 +261,8 @@ void measure_peer(int peer) {
   for (int pass = 0; pass < kPasses; ++pass) {
     double estimate = link.ping_pong(0, 3).one_way;
     for (size_t i = 0; i < sizes.size(); ++i) {
+      // Chance matters little for messages that take long.
+      if (pass > 1 && sizes[i].times.one_way > kTimeForEach) continue;
       measure_size(&link, eager, estimate, &sizes[i]);
       estimate = sizes[i].times.one_way;
       const bool shows_line = sizes[i].bytes / 3 > eager;
@@ -252,7 +274,7 @@ void measure_peer(int peer) {
     std::printf("sample %d %d %.1f %.1f %.1f %.1f\n", peer, size.bytes, t.one_way, t.send,
                 t.receive, t.interval);
   }
-  measure_overlap(&link, peer, sizes);
+  measure_overlaps(&link, peer, eager, sizes);
   link.end();
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 /// What a further piece has to gain: the square of an error of 3 % in one time.
 constexpr double kPieceCost = 1e-3;
+/// A message of which such a part has come while its ranks computed needs no calls.
+constexpr double kAllMoves = 0.8, kUnbounded = 1e18;
 /// How much an error of the time between messages counts, beside one of their time.
 constexpr double kIntervalWeight = 0.25;
 /// The least G, ns a byte: the file allows no more than 10^6 GB/s.
@@ -28,16 +30,17 @@ struct FittedLine {
   double start = 0, per_byte = 0, gap = 0, error = 0;
 };
 
-/// How long a message keeps its port, where that is longer than its bytes take: the mean.
+/// How long a message keeps its port, where that is longer than its bytes take: the least of the
+/// piece, as a longer time would delay its short messages.
 double gap_of(const std::vector<LinkSample>& samples, size_t first, size_t last, double per_byte) {
-  double sum = 0;
+  double least = std::numeric_limits<double>::infinity();
   size_t longer = 0;
   for (size_t i = first; i < last; ++i)
     if (samples[i].interval > 1.05 * per_byte * static_cast<double>(samples[i].bytes)) {
-      sum += samples[i].interval;
+      least = std::min(least, samples[i].interval);
       ++longer;
     }
-  return 2 * longer > last - first ? sum / static_cast<double>(longer) : 0;
+  return 2 * longer > last - first ? least : 0;
 }
 
 /// Minimizes relative errors of the times in [first, last). `least`: where the line begins at least.
@@ -174,7 +177,7 @@ double one_way_ns(const LinkClass& links, uint64_t bytes) {
 
 Status read_measured_links(const std::string& text, MeasuredLinks* out) {
   std::map<uint64_t, std::vector<LinkSample>> of_bytes;
-  std::vector<double> eager, overlaps;
+  std::vector<double> eager, overlaps, buffered;
   bool ended = false;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -189,12 +192,16 @@ Status read_measured_links(const std::string& text, MeasuredLinks* out) {
       if (s.one_way > 0) of_bytes[s.bytes].push_back(s);
     if (key == "eager" && in >> peer >> value) eager.push_back(value);
     if (key == "overlaps" && in >> peer >> value) overlaps.push_back(value);
+    if (key == "buffered" && in >> peer >> value >> s.bytes)
+      buffered.push_back(value > kAllMoves ? kUnbounded : value * static_cast<double>(s.bytes));
     if (key == "reduction" && in >> value) out->reduction = value;
   }
-  if (!ended || of_bytes.empty() || eager.empty() || overlaps.empty())
+  if (!ended || of_bytes.empty() || eager.empty() || overlaps.empty() || buffered.empty())
     return error(MPI_ERR_ARG, "the measuring program has not come to its end");
   out->eager_bytes = static_cast<uint64_t>(median(eager));
-  out->overlaps = median(overlaps) > 0;
+  out->overlaps = median(overlaps) > 0.5;
+  const double held = median(buffered);
+  out->buffered_bytes = held >= kUnbounded ? UINT64_MAX : static_cast<uint64_t>(held);
   for (const auto& [bytes, samples] : of_bytes) {
     const auto median_of = [&of = samples](double LinkSample::*member) {
       std::vector<double> values;
@@ -251,8 +258,11 @@ std::string machine_file_of(const MeasuredMachine& machine) {
   text += format(
       "  \"compute\": {\"speed\": 1%s},\n",
       machine.inside.reduction > 0 ? format(", \"reduction_gb_s\": %.4g", reduction).c_str() : "");
-  text +=
-      format("  \"progress\": \"%s\",\n  \"links\": {\n", between.overlaps ? "always" : "in calls");
+  text += format("  \"progress\": \"%s\",\n", between.overlaps ? "always" : "in calls");
+  if (between.buffered_bytes != UINT64_MAX)
+    text +=
+        format("  \"buffered\": %llu,\n", static_cast<unsigned long long>(between.buffered_bytes));
+  text += "  \"links\": {\n";
   append_links(&text, "inside", machine.inside);
   text += ",\n";
   if (!machine.between)

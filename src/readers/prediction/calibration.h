@@ -34,7 +34,9 @@ struct LinkSample {
 struct MeasuredLinks {
   std::vector<LinkSample> samples;  ///< by ascending bytes
   uint64_t eager_bytes = 0;
-  bool overlaps = true;
+  bool overlaps = true;  ///< a long message moves while its ranks compute
+  /// The bytes of an eager message that come while its receiver computes; UINT64_MAX: all.
+  uint64_t buffered_bytes = UINT64_MAX;
   double reduction = 0;  ///< bytes that are combined in a nanosecond; 0: not measured
 };
 

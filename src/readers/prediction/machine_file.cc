@@ -24,8 +24,8 @@ class MachineReader : JsonKeys {
 
   Status machine(const JsonValue& root, PredictedMachine* out) const {
     FGMPI_TRY(keys(root, "the file",
-                   {"name", "nodes", "compute", "links", "network", "progress", "file_system",
-                    "collectives"}));
+                   {"name", "nodes", "compute", "links", "network", "progress", "buffered",
+                    "file_system", "collectives"}));
     if (const JsonValue* name = root.find("name")) FGMPI_TRY(string(*name, "name", &out->name));
     if (const JsonValue* nodes = root.find("nodes")) FGMPI_TRY(read_nodes(*nodes, out));
     if (const JsonValue* compute = root.find("compute")) FGMPI_TRY(read_compute(*compute, out));
@@ -34,6 +34,9 @@ class MachineReader : JsonKeys {
       FGMPI_TRY(one_of(*progress, "progress", {"always", "in calls"}, &word));
       out->overlaps = word == "always";
     }
+    double buffered = 0;
+    FGMPI_TRY(number(root, "buffered", 0, 1e12, &buffered));
+    if (root.find("buffered")) out->buffered_bytes = static_cast<uint64_t>(buffered);
     if (const JsonValue* files = root.find("file_system"))
       FGMPI_TRY(read_files(*files, &out->files));
     if (const JsonValue* rules = root.find("collectives"))

@@ -13,6 +13,7 @@ PredictedMachine example() {
   m.ranks_per_node = 3;
   m.placement = NodePlacement::kCyclic;
   m.overlaps = false;
+  m.buffered_bytes = 65'000;
   m.compute = ComputeModel::kNone;
   m.compute_factor = 0.1;
   m.inside.pieces = {{0, 1, 2, 3, 4, 0.5}};
@@ -36,6 +37,7 @@ TEST(Machine, TextAndBack) {
   EXPECT_EQ(read.name, m.name);
   EXPECT_EQ(read.between.pieces[1].per_byte, 1.0 / 3);
   EXPECT_FALSE(read.overlaps);
+  EXPECT_EQ(read.buffered_bytes, 65'000u);
   EXPECT_EQ(read.files.all_per_byte, 1.0 / 3);
   EXPECT_EQ(read.files.open, 7);
   EXPECT_EQ(read.contention, ContentionModel::kLinks);

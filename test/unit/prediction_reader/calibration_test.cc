@@ -93,6 +93,7 @@ TEST(Calibration, OneLongMessage) {
 TEST(Calibration, FileIsThatMachine) {
   const MeasuredLinks inside = measure(example(4096), 0, 1 << 20);
   MeasuredLinks between = measure(example(65'536), 0.02);
+  between.buffered_bytes = 65'000;
   between.overlaps = false;
   MeasuredMachine measured{"a \"name\"", 3, 2, inside, &between};
   measured.inside.reduction = 7.25;
@@ -103,6 +104,7 @@ TEST(Calibration, FileIsThatMachine) {
   EXPECT_EQ(read.nodes, 3u);
   EXPECT_EQ(read.ranks_per_node, 2u);
   EXPECT_FALSE(read.overlaps);
+  EXPECT_EQ(read.buffered_bytes, 65'000u);
   EXPECT_EQ(read.compute_factor, 1);
   EXPECT_NEAR(read.reduce_per_byte, 1000 / 7.25, 1e-6);
   EXPECT_EQ(read.inside.eager_bytes, 4096u);
@@ -116,14 +118,16 @@ TEST(Calibration, FileIsThatMachine) {
 TEST(Calibration, ReadsWhatIsPrinted) {
   MeasuredLinks read;
   const std::string text =
-      "a warning of somebody\neager 1 100\neager 2 200\neager 3 300\noverlaps 1 1\n"
+      "a warning of somebody\neager 1 100\neager 2 200\neager 3 300\noverlaps 1 0.1 9000\nbuffered "
+      "1 0.5 2000\n"
       "sample 1 8 10 1 2 3\nsample 2 8 30 1 2 3\nsample 3 8 20 4 5 6\nsample 1 0 9 1 1 1\n"
       "reduction 12.5\n";
   EXPECT_FALSE(read_measured_links(text, &read).ok());
   read = MeasuredLinks();
   ASSERT_TRUE(read_measured_links(text + "end\n", &read).ok());
   EXPECT_EQ(read.eager_bytes, 200u);
-  EXPECT_TRUE(read.overlaps);
+  EXPECT_EQ(read.buffered_bytes, 1000u);
+  EXPECT_FALSE(read.overlaps);
   EXPECT_EQ(read.reduction, 12.5);
   ASSERT_EQ(read.samples.size(), 2u);
   EXPECT_EQ(read.samples[0].bytes, 0u);
