@@ -68,7 +68,7 @@ def wrapper(call, function):
     if call.name == "Startall":
         lines.append("  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) g_hooks->record_posted(array_of_requests[i], false);")
     lines += ["  g_hooks->leave();", "  return code;", "}"]
-    return "\n".join(lines + wrappers.exports("meter", function, symbol, names))
+    return "\n".join(lines + wrappers.exports("meter", function, symbol, names, tools=True))
 
 
 def main():

@@ -31,13 +31,16 @@ def declarations_of(functions):
     return [f'extern "C" {f.signature("P" + f.symbol)};' for f in functions if not f.declared]
 
 
-def exports(prefix, function, symbol, names, fast=False):
+def exports(prefix, function, symbol, names, fast=False, tools=False):
     """Returns the text of MPI_* and PMPI_*, which call PREFIX_MPI_*(place, names...). PMPI_* does so only where its caller is
-    Fortran's binding. `fast`: MPI_* calls PREFIX_MPI_*(names...) and PMPI_* calls any_MPI_*(names..., place)."""
+    Fortran's binding, or always with `tools`: what a tool in the program does takes time, too. `fast`: MPI_* calls
+    PREFIX_MPI_*(names...) and PMPI_* calls any_MPI_*(names..., place)."""
     passed = ", ".join(["FROM", *([names] if names else [])])
     by_program, by_binding = f"{prefix}_{symbol}({passed})", f"{prefix}_{symbol}({passed})"
     if fast:
         by_program, by_binding = f"{prefix}_{symbol}({names})", f"any_{symbol}({names}{', ' if names else ''}FROM)"
+    if tools:
+        return [f"EXPORT {function.signature(name)} {{ return {by_program}; }}" for name in (symbol, "P" + symbol)] + [""]
     return [f"EXPORT {function.signature(symbol)} {{ return {by_program}; }}",
             f"EXPORT {function.signature('P' + symbol)} {{",
             f"  return from_fortran(FROM) ? {by_binding} : g_next.{symbol}({names});", "}", ""]

@@ -91,4 +91,9 @@ run 0 -predict "$machine" -predict-compute=none -predict-plot plot.svg -ranks 2,
 if command -v xmllint >/dev/null; then xmllint --noout plot.svg || fail "plot.svg is no XML"; fi
 run 1 -predict-explain -n 4 "$chain"
 says "allowed with -predict"
+# A tool in the program stands in front of MPI: what it calls is predicted.
+run 0 -predict "$machine" -predict-compute=none -n 2 "$2/ping_pong" 0 5000 50000
+grep -v limited out > without
+run 0 -predict "$machine" -predict-compute=none -n 2 "$2/ping_pong_tool" 0 5000 50000
+grep -v limited out | cmp - without || fail "a tool changes the times: $(cat without)"
 no_folder_left

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Runs the programs of test/mpi with predicted times: they end as they do without.
+
+  all_programs.py BIN BUILD [--match REGEX] [--shapes 4x1,3x2] [--machine NAME] [--jobs N]
+
+The tests of the build tree (ctest) with one of the shapes (ranks of a process x processes) give the programs, their arguments and
+settings. Each runs with as many ranks by mpiexec -predict, where all ranks share a process. ELSEWHERE lists programs that need
+several processes, or measure what a prediction needs itself, with the reason. The status is 0 when all others end as expected."""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ELSEWHERE = [
+]
+
+
+def tests(build):
+    """Name, command and environment of each test that starts mpiexec."""
+    done = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True)
+    for test in json.loads(done.stdout)["tests"]:
+        command = test.get("command", [])
+        if command and os.path.basename(command[0]) == "mpiexec":
+            properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+            yield test["name"], command, properties.get("ENVIRONMENT", [])
+
+
+def run(arguments, name, command, environment):
+    """Returns why the program does not end well, or None."""
+    settings = dict(os.environ, **dict(s.split("=", 1) for s in environment if "=" in s))
+    ranks, processes = map(int, re.search(r"\.(\d+)x(\d+)", name).groups())
+    words = iter(command[1:])
+    rest = []
+    for word in words:
+        if word in ("-n", "-nfg"):
+            next(words)
+        else:
+            rest.append(word)
+    command = [os.path.join(arguments.bin, "mpiexec"), "-predict", arguments.machine, "-predict-compute=none", "-n", str(ranks * processes), *rest]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=arguments.timeout, env=settings, cwd=folder,
+                                  stdin=subprocess.DEVNULL, errors="replace")
+        except subprocess.TimeoutExpired:
+            return "does not end"
+    return None if done.returncode == 0 else f"status {done.returncode}: {(done.stdout + done.stderr)[-400:]}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bin", type=os.path.abspath)
+    parser.add_argument("build")
+    parser.add_argument("--match", default="")
+    parser.add_argument("--shapes", default="4x1,3x2")
+    parser.add_argument("--machine", default="infiniband-hdr")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--timeout", type=int, default=100)
+    arguments = parser.parse_args()
+    chosen, elsewhere = [], 0
+    for name, command, environment in tests(arguments.build):
+        if not re.search(r"^mpi\.", name) or not re.search(arguments.match, name):
+            continue
+        if not any(re.search(rf"\.{shape}(\.|$)", name) for shape in arguments.shapes.split(",")):
+            continue
+        if any(re.search(pattern, name) for pattern, _ in ELSEWHERE):
+            elsewhere += 1
+        else:
+            chosen.append((name, command, environment))
+    wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for (name, _, _), why in zip(chosen, pool.map(lambda t: run(arguments, *t), chosen)):
+            if why:
+                wrong += 1
+                print(f"{name}: {why}", flush=True)
+    print(f"{len(chosen)} runs, {wrong} not as they should be; {elsewhere} left out")
+    sys.exit(1 if wrong or not chosen else 0)
+
+
+main()
