@@ -60,6 +60,12 @@ uint64_t read_handle(const Parameter& p, int64_t word, int i = 0) {
   return static_cast<uint32_t>(handle);
 }
 
+/// "an info object", "a window".
+std::string with_article(const std::string& noun) {
+  const bool vowel = !noun.empty() && std::strchr("aeio", noun[0]);  // not u: a user's
+  return (vowel ? "an " : "a ") + noun;
+}
+
 /// Checks that the rank owns the object whose handle a call uses.
 void check_handle_use(CheckedCall* call, const Parameter& p, uint64_t key) {
   Rank* rank = call->rank();
@@ -67,10 +73,10 @@ void check_handle_use(CheckedCall* call, const Parameter& p, uint64_t key) {
   // The function of a reduction's operation runs in one rank for all ranks of a process, so it may
   // use handles of another.
   if (rank->made[object].contains(key) || call->nested()) return;
-  const std::string what = name_of(p.object);
+  const std::string what = with_article(name_of(p.object));
   if (p.object == Object::kComm && g_process.makes_others) return;
   if (auto freed = rank->freed[object].find(key); freed != rank->freed[object].end()) {
-    report(FindingKind::kArguments, "a " + what + " is used after it was freed",
+    report(FindingKind::kArguments, what + " is used after it was freed",
            "a handle may be used until the call that frees it",
            {call->me(), participant(rank, freed->second, "freed it")});
     return;
@@ -78,7 +84,7 @@ void check_handle_use(CheckedCall* call, const Parameter& p, uint64_t key) {
   for (const auto& other : g_process.all) {
     if (!other || other.get() == rank) continue;
     if (auto made = other->made[object].find(key); made != other->made[object].end()) {
-      report(FindingKind::kArguments, "a " + what + " of another rank is used",
+      report(FindingKind::kArguments, what + " of another rank is used",
              "a handle means something only to the rank that made it",
              {call->me(), participant(other.get(), made->second.call, "made it")});
       return;
