@@ -24,7 +24,7 @@ void replace_blocks(unsigned below) {
     drawn = drawn * 1664525U + 1013904223U;
     void*& block = blocks[drawn >> 8 & 511];
     std::free(block);
-    block = std::malloc((drawn >> 17) % below + 1);
+    block = std::malloc((size_t{drawn} * below >> 32) + 1);
     *static_cast<volatile char*>(block) = 1;
   }
   for (void* block : blocks) std::free(block);

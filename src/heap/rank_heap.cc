@@ -13,6 +13,8 @@ namespace {
 
 /// Blocks up to this size are taken from the first page while it has room.
 constexpr size_t kMostFirst = 512;
+/// So many spans without blocks in use keep their memory for the next span of any size.
+constexpr size_t kMostWarm = 16;
 /// The part for large blocks grows by at least so much, and by a quarter of itself.
 constexpr size_t kLeastGrowth = size_t{64} << 10;
 /// The memory of a freed block of at least this size goes back to the system. A program that frees
@@ -75,7 +77,8 @@ void RankHeap::reopen(Span* span, bool was_closed) {
   close(span);
   span->next = spare_;
   spare_ = span;
-  drop_pages(reinterpret_cast<char*>(span) + kFirstPage, kSpanBytes - kFirstPage);
+  if (++spares_ > kMostWarm)
+    drop_pages(reinterpret_cast<char*>(span) + kFirstPage, kSpanBytes - kFirstPage);
   taken_ -= kSpanBytes;
 }
 
@@ -85,6 +88,7 @@ Span* RankHeap::make_span(unsigned number) {
   Span* span = spare_;
   if (span) {
     spare_ = span->next;
+    --spares_;
   } else {
     span = reinterpret_cast<Span*>(slot() + spans_end_);
     spans_end_ += kSpanBytes;

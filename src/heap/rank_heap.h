@@ -153,6 +153,7 @@ class RankHeap {
   uint64_t magic_;
   Span* open_[kSizes];  ///< by number of the size: spans with blocks that are not in use
   Span* spare_;         ///< spans without blocks in use
+  size_t spares_;       ///< how many; the last few still have their memory
   size_t half_, slot_bytes_;
   size_t spans_end_;    ///< offset of the first span that was never made
   size_t large_bytes_;  ///< of the part for large blocks, as far as it was taken
