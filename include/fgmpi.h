@@ -253,6 +253,9 @@ int MPIX_Tool_peer(MPI_Comm comm, int rank, int* way);
 /* The value of a counter of the process that `fgmpi-info -t` lists, by the counter's name there; -1
  * where there is none. Any thread may call this: it only reads. */
 MPI_Count MPIX_Tool_counter(const char* name);
+/* 1 where the handle is that of a datatype that exists and may be used, else 0. The library makes
+ * types that no call of the program returns, such as those of array sections in Fortran. Local. */
+int MPIX_Tool_has_datatype(MPI_Datatype type);
 /* Makes the calling thread the only one of its process in MPI until it calls MPIX_Tool_leave with
  * the value that this returned. So a tool protects its own state where a rank has several threads.
  * In between the tool may call MPI, and may be called by a function of the program that MPI has

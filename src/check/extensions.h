@@ -9,6 +9,7 @@
 #pragma weak MPIX_Comm_key
 #pragma weak MPIX_Comm_keys_unique
 #pragma weak MPIX_Tool_process
+#pragma weak MPIX_Tool_has_datatype
 #pragma weak MPIX_Tool_handlers
 #pragma weak MPIX_Tool_notify
 #pragma weak MPIX_Tool_accessed

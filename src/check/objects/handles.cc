@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "check/call.h"
+#include "check/extensions.h"
 #include "host/handle_bits.h"
 
 namespace fgmpi::check {
@@ -66,6 +67,20 @@ std::string with_article(const std::string& noun) {
   return (vowel ? "an " : "a ") + noun;
 }
 
+/// Has the library made the object without a call that the checker has seen, and given it the
+/// handle of one that was freed?
+bool is_of_library(Object object, uint64_t key) {
+  return object == Object::kDatatype && &MPIX_Tool_has_datatype &&
+         MPIX_Tool_has_datatype(static_cast<MPI_Datatype>(key)) != 0;
+}
+
+/// The rank, other than this one, that has made the object; null where none has.
+Rank* find_maker(const Rank* rank, size_t object, uint64_t key) {
+  for (const auto& other : g_process.all)
+    if (other && other.get() != rank && other->made[object].contains(key)) return other.get();
+  return nullptr;
+}
+
 /// Checks that the rank owns the object whose handle a call uses.
 void check_handle_use(CheckedCall* call, const Parameter& p, uint64_t key) {
   Rank* rank = call->rank();
@@ -75,21 +90,18 @@ void check_handle_use(CheckedCall* call, const Parameter& p, uint64_t key) {
   if (rank->made[object].contains(key) || call->nested()) return;
   const std::string what = with_article(name_of(p.object));
   if (p.object == Object::kComm && g_process.makes_others) return;
+  Rank* const maker = find_maker(rank, object, key);
   if (auto freed = rank->freed[object].find(key); freed != rank->freed[object].end()) {
+    if (!maker && is_of_library(p.object, key)) return;
     report(FindingKind::kArguments, what + " is used after it was freed",
            "a handle may be used until the call that frees it",
            {call->me(), participant(rank, freed->second, "freed it")});
     return;
   }
-  for (const auto& other : g_process.all) {
-    if (!other || other.get() == rank) continue;
-    if (auto made = other->made[object].find(key); made != other->made[object].end()) {
-      report(FindingKind::kArguments, what + " of another rank is used",
-             "a handle means something only to the rank that made it",
-             {call->me(), participant(other.get(), made->second.call, "made it")});
-      return;
-    }
-  }
+  if (maker)
+    report(FindingKind::kArguments, what + " of another rank is used",
+           "a handle means something only to the rank that made it",
+           {call->me(), participant(maker, maker->made[object].at(key).call, "made it")});
 }
 
 /// Does the call make a type that needs no commit? True for copies of committed types.
@@ -140,8 +152,14 @@ void record_freed_handles(CheckedCall* call, const Parameter& p, uint64_t key, i
   auto found = rank->made[object].find(key);
   if (found == rank->made[object].end()) return;
   if (--found->second.count > 0) return forget_one(&found->second, from);
+  // A handler that the rank has only been given may live on: who made it is not known where that
+  // was done for a program of the standard ABI.
+  const char* const maker = found->second.call.info().name;
+  const bool was_given =
+      p.object == Object::kErrhandler &&
+      (std::strstr(maker, "_get_errhandler") || !std::strcmp(maker, "MPI_Errhandler_get"));
   rank->made[object].erase(found);
-  rank->freed[object].insert_or_assign(key, call->record());
+  if (!was_given) rank->freed[object].insert_or_assign(key, call->record());
   if (p.object == Object::kComm) rank->forget_comm(static_cast<int>(key));
   if (p.object == Object::kDatatype) forget_layout(static_cast<int>(key));
 }

@@ -60,6 +60,10 @@ FGMPI_EXTENSION MPI_Count MPIX_Tool_counter(const char* name) {
   return -1;
 }
 
+FGMPI_EXTENSION int MPIX_Tool_has_datatype(MPI_Datatype type) {
+  return static_cast<bool>(datatype::find_derived(type).type);
+}
+
 FGMPI_EXTENSION int MPIX_Tool_enter(void) {
   return sched::outside() && sched::EngineEntry::enter();
 }
