@@ -61,6 +61,7 @@ void pass_signal(int64_t signal, ucontext_t* context) {
   g_running_handlers |= bit_of(signal);
   action.handler(static_cast<int>(signal), &info, context ? context : &none);
   g_running_handlers &= ~bit_of(signal);
+  ++g_boundary;  // what comes now comes behind the handler, not at the last boundary in it
 }
 
 void pass_signals_here(ucontext_t* context) {

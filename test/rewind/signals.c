@@ -1,5 +1,6 @@
 // Handlers of signals: from outside and from timers while ranks compute, wait and communicate; sent
-// to itself; a handler that jumps. Prints where each came.
+// to itself; a handler that jumps. Prints where each came. With the argument "wait" the run goes on
+// until a SIGTERM comes.
 #include <mpi.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -9,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t g_round, g_count, g_jumps;
+static volatile sig_atomic_t g_round, g_count, g_jumps, g_ends;
 static sigjmp_buf g_place;
 
 static void handler(int number, siginfo_t* info, void* context) {
@@ -19,6 +20,7 @@ static void handler(int number, siginfo_t* info, void* context) {
                               (int)g_round, info->si_pid == getpid() ? "itself" : "others");
   if (write(1, line, (size_t)length) != length) _exit(3);
   ++g_count;
+  if (number == SIGTERM) g_ends = 1;
   if (g_jumps) siglongjmp(g_place, 1);
 }
 
@@ -45,7 +47,7 @@ static void send_to_itself(void) {
 }
 
 int main(int argc, char** argv) {
-  int rank, size, sum = 0, all = 0, signals = argc > 1 ? atoi(argv[1]) : 5;
+  int rank, size, sum = 0, all = 0, waits = argc > 1 && !strcmp(argv[1], "wait");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -62,7 +64,7 @@ int main(int argc, char** argv) {
     if (rank == 0) ++g_round;
     for (volatile int i = 0; i < 1000; ++i) sum += i;
     MPI_Allreduce(&sum, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    go = rank == 0 && g_count < signals + 5;
+    go = rank == 0 && (waits ? !g_ends : g_count < 100);
     MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
   }
   if (rank == 0) {
