@@ -20,8 +20,8 @@ namespace {
 using rewind::ControlOrder;
 using rewind::ControlReport;
 
-/// With so many, an event of a run of ten seconds is a third of a second from a snapshot.
-constexpr size_t kMostSnapshots = 32;
+/// With so many, an event of a run of ten seconds is a sixth of a second from a snapshot.
+constexpr size_t kMostSnapshots = 64;
 /// Snapshots so many events before the last stop stay: the next way probably goes back from there.
 constexpr uint64_t kNear = 1 << 20;
 
@@ -67,8 +67,8 @@ uint64_t RewoundRun::snapshot_bytes() const {
 }
 
 void RewoundRun::thin_out() {
-  // Reading the memory of all snapshots takes some milliseconds.
-  constexpr uint64_t kSnapshotsPerLook = 4;
+  // Reading the memory of all snapshots takes some ten milliseconds.
+  constexpr uint64_t kSnapshotsPerLook = 16;
   const bool looks = ++since_thinned_ % kSnapshotsPerLook == 0;
   while (snapshots_.size() > 2 &&
          (snapshots_.size() > kMostSnapshots || (looks && snapshot_bytes() > most_bytes_))) {
