@@ -220,6 +220,7 @@ int main(int argc, char** argv) {
     } else if (std::strcmp(option, "-predict") == 0) {
       for (const auto& preset : fgmpi::predict::machine_presets())
         std::printf("%-16s %s\n%s\n\n", preset.name, preset.text, preset.json);
+      std::fputs(fgmpi::predict::machine_keys(), stdout);
       return 0;
     } else if (std::strcmp(option, "-calibrate") == 0) {
       return calibrate_machine(argv + i + 1);

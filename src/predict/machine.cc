@@ -87,6 +87,12 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
   if (key == "collective") return read_rule(in, &m->collectives);
   if (key == "explains") return static_cast<bool>(in >> m->explains);
+  if (key == "placed") {
+    for (uint32_t node = 0; in >> node;) m->placed.push_back(node);
+    return !m->placed.empty();
+  }
+  if (key == "memory")
+    return static_cast<bool>(in >> m->memory.node_gb_s >> m->memory.core_gb_s >> m->memory.part);
   if (key == "files")
     return static_cast<bool>(in >> m->files.client_per_byte >> m->files.all_per_byte >>
                              m->files.open);
@@ -134,6 +140,16 @@ std::string PredictedMachine::to_text() const {
   append_class(&text, "inside", inside);
   append_class(&text, "between", between);
   append_topology(&text, topology);
+  if (!placed.empty()) {
+    text += "placed";
+    for (const uint32_t node : placed) text += " " + std::to_string(node);
+    text += '\n';
+  }
+  if (memory.part > 0) {
+    std::snprintf(line, sizeof line, "memory %.17g %.17g %.17g\n", memory.node_gb_s,
+                  memory.core_gb_s, memory.part);
+    text += line;
+  }
   for (const CollectiveRule& r : collectives)
     text += "collective " + std::to_string(r.collective) + " " +
             std::to_string(static_cast<int>(r.algorithm)) + " " + std::to_string(r.from_bytes) +

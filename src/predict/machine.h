@@ -73,12 +73,25 @@ struct FileSystem {
   bool moves() const { return client_per_byte + all_per_byte > 0; }
 };
 
+/// The memory of a node, which its cores share.
+struct MemoryShare {
+  double node_gb_s = 0, core_gb_s = 0;  ///< 0: what all cores of a node want is there
+  double part = 0;                      ///< of computing that waits for memory, on a core alone
+  /// How much longer computing takes when so many ranks of a node compute.
+  double stretch(uint32_t ranks) const {
+    const double wanted = node_gb_s > 0 ? ranks * core_gb_s / node_gb_s : 0;
+    return 1 + part * (std::max(wanted, 1.0) - 1);
+  }
+};
+
 struct PredictedMachine {
   std::string name = "machine";
   uint32_t nodes = 0;  ///< 0: as many as the ranks need
   int nodes_line = 0;  ///< the line of `count` in the file, for mpiexec's errors
   uint32_t ranks_per_node = 1;
   NodePlacement placement = NodePlacement::kBlock;
+  /// Where a file places the ranks: the node of each.
+  std::vector<uint32_t> placed;
   LinkClass inside, between;
   TopologyShape topology;
   ContentionModel contention = ContentionModel::kEnds;
@@ -88,13 +101,16 @@ struct PredictedMachine {
   uint64_t buffered_bytes = UINT64_MAX;
   ComputeModel compute = ComputeModel::kMeasured;
   double compute_factor = 1;  ///< virtual time of computing for each second that is measured
+  MemoryShare memory;
   FileSystem files;
   std::vector<CollectiveRule> collectives;
   bool explains = false;         ///< the critical path is kept
   double reduce_per_byte = 100;  ///< picoseconds to combine one byte in a reduction
 
   bool needs_places() const { return explains || compute == ComputeModel::kTypical; }
+  /// REQUIRES: `placed` is empty, or has the rank.
   uint32_t node_of(uint32_t rank, uint32_t ranks) const {
+    if (!placed.empty()) return placed[rank];
     const uint32_t used = (ranks + ranks_per_node - 1) / ranks_per_node;
     return placement == NodePlacement::kBlock ? rank / ranks_per_node : rank % used;
   }

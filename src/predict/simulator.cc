@@ -54,6 +54,10 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     nodes = std::max(nodes, nodes_[i] + 1);
   }
   node_ports_.resize(nodes);
+  std::vector<uint32_t> ranks_of_nodes(nodes);
+  for (const uint32_t node : nodes_) ++ranks_of_nodes[node];
+  for (const uint32_t on_node : ranks_of_nodes)
+    node_factors_.push_back(machine_.compute_factor * machine_.memory.stretch(on_node));
   if (machine_.explains) path_ = std::make_unique<CriticalPath>(ranks);
   may_overtake_ = machine_.contention == ContentionModel::kLinks ||
                   machine_.inside.pieces.size() + machine_.between.pieces.size() > 2;
@@ -80,13 +84,14 @@ void Simulator::add_computing(PredictedRank* rank, uint64_t place) {
     looked_at_ = now;
     used_then_ = used;
   }
+  const auto index = static_cast<uint32_t>(rank - ranks_.data());
+  const double factor = node_factors_[nodes_[index]];
   if (machine_.compute == ComputeModel::kTypical) {
-    const auto index = static_cast<uint32_t>(rank - ranks_.data());
     const int64_t typical = typical_.typical_of(index, rank->place, place, passed);
-    corrected_ += from_ns(static_cast<double>(passed - typical) * machine_.compute_factor);
+    corrected_ += from_ns(static_cast<double>(passed - typical) * factor);
     passed = typical;
   }
-  const VirtualTime time = from_ns(static_cast<double>(passed) * machine_.compute_factor);
+  const VirtualTime time = from_ns(static_cast<double>(passed) * factor);
   rank->clock += time;
   rank->times.computing += time;
 }

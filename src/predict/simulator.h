@@ -389,6 +389,8 @@ class Simulator final : public pt2pt::MessageDecider,
   std::unordered_map<uint64_t, PredictedTransfer*> latest_;
   std::vector<PredictedRank> ranks_;
   std::vector<uint32_t> nodes_;  ///< of each rank
+  /// Virtual time of computing for each second that is measured, of the ranks of each node.
+  std::vector<double> node_factors_;
   std::vector<NodePort> node_ports_, rank_ports_;
   /// nullptr: all ways are the same, and transfers wait for ports.
   std::unique_ptr<TransferNetwork> network_;

@@ -91,6 +91,29 @@ run 0 -predict "$machine" -predict-compute=none -predict-plot plot.svg -ranks 2,
 if command -v xmllint >/dev/null; then xmllint --noout plot.svg || fail "plot.svg is no XML"; fi
 run 1 -predict-explain -n 4 "$chain"
 says "allowed with -predict"
+# Ranks that a file places, and memory that they share.
+sed 's/"ranks": 2}/"ranks": 2, "placement": {"file": "placed"}}/' "$machine" > placed.json
+printf '3 # the first\n0\n0\n' > placed
+run 0 -predict placed.json -predict-compute=none -n 3 "$2/ping_pong"
+says "3 ranks on 4 nodes"
+run 1 -predict placed.json -n 4 "$2/ping_pong"
+says "-predict placed.json: its placement has 3 ranks; 4 are to run"
+printf '0\n0 0\n' > placed
+run 1 -predict placed.json -n 3 "$2/ping_pong"
+says "placed, line 2: node 0: it has more than 2 ranks"
+printf 'h1\n' > placed
+run 1 -predict placed.json -n 1 "$2/ping_pong"
+says "placed, line 1: h1: allowed is the number of a node from 0 to 999999"
+rm placed
+run 1 -predict placed.json -n 1 "$2/ping_pong"
+says "placed.json, line 3: file: placed cannot be read"
+sed 's/"reduction_gb_s": 10/"memory": {"node_gb_s": 10, "core_gb_s": 10}/' "$machine" > bad.json
+run 1 -predict bad.json -n 2 "$2/ping_pong"
+says "bad.json, line 5: part is missing"
+sed 's/"reduction_gb_s": 10/"memory": {"node_gb_s": 10, "core_gb_s": 10, "part": 1}/' "$machine" > memory.json
+run 0 -predict memory.json -n 2 "$2/ping_pong"
+"$bin/fgmpi-info" -predict > out || fail "fgmpi-info -predict"
+says "memory: {node_gb_s, core_gb_s, part"
 # A tool in the program stands in front of MPI: what it calls is predicted.
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/ping_pong" 0 5000 50000
 grep -v limited out > without

@@ -61,15 +61,55 @@ class MachineReader : JsonKeys {
     if (const JsonValue* value = nodes.find("count")) out->nodes_line = value->line;
     out->ranks_per_node = static_cast<uint32_t>(ranks);
     std::string word = "block";
-    if (const JsonValue* placement = nodes.find("placement"))
-      FGMPI_TRY(one_of(*placement, "placement", {"block", "cyclic"}, &word));
+    const JsonValue* const placement = nodes.find("placement");
+    if (placement && placement->kind == JsonKind::kObject) return read_placement(*placement, out);
+    if (placement) FGMPI_TRY(one_of(*placement, "placement", {"block", "cyclic"}, &word));
     out->placement = word == "cyclic" ? NodePlacement::kCyclic : NodePlacement::kBlock;
+    return {};
+  }
+  /// Reads the file with the node of each rank, which lies beside the machine's.
+  Status read_placement(const JsonValue& placement, PredictedMachine* out) const {
+    FGMPI_TRY(keys(placement, "placement", {"file"}));
+    const JsonValue* const name = placement.find("file");
+    if (!name) return missing(placement, "file");
+    std::string path;
+    FGMPI_TRY(string(*name, "file", &path));
+    const size_t slash = file().rfind('/');
+    if (!path.starts_with('/') && slash != std::string::npos)
+      path = file().substr(0, slash + 1) + path;
+    std::ifstream in(path);
+    if (!in) return at(*name, format("file: %s cannot be read", path.c_str()).c_str());
+    std::vector<uint32_t> ranks_of_nodes;
+    int line = 0;
+    for (std::string text; std::getline(in, text);) {
+      ++line;
+      std::istringstream words(text.substr(0, text.find('#')));
+      for (std::string word; words >> word;) {
+        const auto node = parse_int(word);
+        const int64_t most = out->nodes ? out->nodes : 1'000'000;
+        if (!node || *node < 0 || *node >= most)
+          return error(MPI_ERR_ARG,
+                       "%s, line %d: %s: allowed is the number of a node from 0 to %lld",
+                       path.c_str(), line, word.c_str(), static_cast<long long>(most - 1));
+        const auto number = static_cast<uint32_t>(*node);
+        if (number >= ranks_of_nodes.size()) ranks_of_nodes.resize(number + size_t{1});
+        if (++ranks_of_nodes[number] > out->ranks_per_node)
+          return error(MPI_ERR_ARG, "%s, line %d: node %u: it has more than %u ranks", path.c_str(),
+                       line, number, out->ranks_per_node);
+        out->placed.push_back(number);
+      }
+    }
+    if (out->placed.empty()) return at(*name, format("file: %s is empty", path.c_str()).c_str());
     return {};
   }
   /// A topology bounds the number of nodes, where the file does not.
   Status check_nodes(const JsonValue& root, PredictedMachine* out) const {
     const uint64_t held = out->topology.nodes();
     if (held == UINT64_MAX) return {};
+    for (const uint32_t node : out->placed)
+      if (node >= held)
+        return error(MPI_ERR_ARG, "%s: placement: node %u; the %s has %llu nodes", file().c_str(),
+                     node, name_of(out->topology.kind), static_cast<unsigned long long>(held));
     const JsonValue* network = root.find("network");
     if (out->nodes > held)
       return error(MPI_ERR_ARG, "%s, line %d: count: %u; the %s of line %d has %llu nodes",
@@ -82,7 +122,16 @@ class MachineReader : JsonKeys {
     return {};
   }
   Status read_compute(const JsonValue& compute, PredictedMachine* out) const {
-    FGMPI_TRY(keys(compute, "compute", {"speed", "reduction_gb_s"}));
+    FGMPI_TRY(keys(compute, "compute", {"speed", "reduction_gb_s", "memory"}));
+    if (const JsonValue* memory = compute.find("memory")) {
+      MemoryShare* const share = &out->memory;
+      FGMPI_TRY(keys(*memory, "memory", {"node_gb_s", "core_gb_s", "part"}));
+      for (const char* key : {"node_gb_s", "core_gb_s", "part"})
+        if (!memory->find(key)) return missing(*memory, key);
+      FGMPI_TRY(number(*memory, "node_gb_s", 1e-3, 1e6, &share->node_gb_s));
+      FGMPI_TRY(number(*memory, "core_gb_s", 1e-3, 1e6, &share->core_gb_s));
+      FGMPI_TRY(number(*memory, "part", 0, 1, &share->part));
+    }
     double speed = 1, reduction = 10;
     FGMPI_TRY(number(compute, "speed", 1e-3, 1e3, &speed));
     FGMPI_TRY(number(compute, "reduction_gb_s", 1e-3, 1e4, &reduction));
@@ -200,6 +249,10 @@ Status read_machine(const std::string& text, const std::string& name, PredictedM
 }
 
 Status check_ranks(const PredictedMachine& machine, const std::string& named, int64_t ranks) {
+  const auto placed = static_cast<int64_t>(machine.placed.size());
+  if (placed > 0 && ranks > placed)
+    return error(MPI_ERR_ARG, "-predict %s: its placement has %lld ranks; %lld are to run",
+                 named.c_str(), static_cast<long long>(placed), static_cast<long long>(ranks));
   const int64_t held = int64_t{machine.nodes} * machine.ranks_per_node;
   if (machine.nodes == 0 || ranks <= held) return {};
   return error(MPI_ERR_ARG,

@@ -22,6 +22,8 @@ const std::vector<MachinePreset>& machine_presets();
 /// Reads a machine from a JSON text. `name`: the file, for errors. Errors: MPI_ERR_ARG, which names
 /// the line, the key, its value and what is allowed.
 Status read_machine(const std::string& text, const std::string& name, PredictedMachine* out);
+/// Lines that explain the keys of a machine's file, for fgmpi-info -predict.
+const char* machine_keys();
 /// Do the machine's nodes hold so many ranks? `named`: as below. Errors: MPI_ERR_ARG, which names
 /// the file, the line of the number of nodes and both numbers.
 Status check_ranks(const PredictedMachine& machine, const std::string& named, int64_t ranks);

@@ -42,6 +42,21 @@ constexpr const char* kOneNode = R"({
 
 }  // namespace
 
+const char* machine_keys() {
+  return R"(Keys of a machine's file (docs/predicting.md says more):
+  name             a text for the summary
+  nodes            {count, ranks: of a node, placement: "block", "cyclic" or {"file": node of each rank}}
+  compute          {speed: of a core beside one here, reduction_gb_s: how fast operands are combined,
+                   memory: {node_gb_s, core_gb_s, part: of computing that waits for memory}}
+  links            {inside, between}: {latency_ns, send_ns, receive_ns, gap_ns, gb_s, eager: bytes}, or
+                   {eager, pieces: [{from: bytes, latency_ns, ...}, ...]}
+  network          {topology: "switch", "fat tree", "torus", "dragonfly", "graph", ...}
+  collectives      {bcast: "binomial tree", allreduce: [{from: bytes, algorithm}, ...], ...}
+  progress         "always", "in calls";  buffered: bytes that come while their receiver computes
+  file_system      {client_gb_s, all_gb_s, open_us}
+)";
+}
+
 const std::vector<MachinePreset>& machine_presets() {
   static const std::vector<MachinePreset> presets = {
       {"ethernet-25g", "nodes of 32 ranks on 25 Gbit/s Ethernet, TCP", kEthernet},

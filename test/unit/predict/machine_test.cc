@@ -25,6 +25,8 @@ PredictedMachine example() {
   m.topology.numbers = {3, 1};
   m.topology.links = {{0.25, 7}, {1.0 / 3, 0}};
   m.topology.edges = {{{0, 3}, {1.0 / 7, 5}}, {{1, 3}, {0, 0}}};
+  m.placed = {3, 0, 0};
+  m.memory = {100, 12.5, 0.25};
   m.collectives = {{1, ScheduleAlgorithm::kScatterRing, 7}, {12, ScheduleAlgorithm::kDoubling, 0}};
   return m;
 }
@@ -41,6 +43,8 @@ TEST(Machine, TextAndBack) {
   EXPECT_EQ(read.files.all_per_byte, 1.0 / 3);
   EXPECT_EQ(read.files.open, 7);
   EXPECT_EQ(read.contention, ContentionModel::kLinks);
+  EXPECT_EQ(read.placed, m.placed);
+  EXPECT_EQ(read.memory.core_gb_s, 12.5);
   ASSERT_EQ(read.collectives.size(), 2u);
   EXPECT_EQ(read.collectives[0].algorithm, ScheduleAlgorithm::kScatterRing);
   EXPECT_EQ(read.collectives[0].from_bytes, 7u);
@@ -61,8 +65,18 @@ TEST(Machine, WrongTextsAreErrors) {
   EXPECT_FALSE(PredictedMachine::from_text(good + "topology_edge 1 2 x 3\n", &read).ok());
 }
 
+TEST(Machine, CoresShareMemory) {
+  const MemoryShare none, memory = {100, 20, 0.5};
+  EXPECT_EQ(none.stretch(64), 1);
+  EXPECT_EQ(memory.stretch(5), 1);     // all have what they want
+  EXPECT_EQ(memory.stretch(10), 1.5);  // what waits for memory takes twice as long
+}
+
 TEST(Machine, PiecesAndNodes) {
-  const PredictedMachine m = example();
+  PredictedMachine m = example();
+  EXPECT_EQ(m.node_of(0, 3), 3u);
+  EXPECT_EQ(m.node_of(2, 3), 0u);
+  m.placed.clear();
   EXPECT_EQ(m.between.piece(999).latency, 10);
   EXPECT_EQ(m.between.piece(1000).latency, 11);
   EXPECT_EQ(m.between.piece(UINT64_MAX).latency, 11);
