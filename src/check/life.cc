@@ -52,6 +52,14 @@ void arrived(int process, const void* data, int bytes) {
   g_attention.fetch_or(kArrived, std::memory_order_release);
 }
 
+/// The call that the rank waits in, of several threads that of its first; null: none.
+const CallRecord* waiting_call(const Rank& rank) {
+  if (!g_process.threads) return rank.in_call ? rank.current : nullptr;
+  for (const CheckedCall* call : rank.inside)
+    if (pthread_equal(call->thread(), rank.thread)) return &call->record();
+  return rank.inside.empty() ? nullptr : &rank.inside.front()->record();
+}
+
 /// Called before the library reports a deadlock: makes a finding for each rank that
 /// waits in a call.
 void before_deadlock_report() {
@@ -61,15 +69,15 @@ void before_deadlock_report() {
   g_attention.fetch_or(kDeadlockIsTold, std::memory_order_relaxed);
   for (const auto& rank : g_process.all) {
     if (rank && rank->order && report_blocked_threads(rank.get())) continue;
-    if (rank && rank->in_call && rank->current) {
-      std::vector<findings::Participant> calls = {participant(rank.get(), *rank->current)};
-      if (const RequestOperation* awaited = awaited_by(rank.get(), *rank->current)) {
+    if (const CallRecord* call = rank ? waiting_call(*rank) : nullptr) {
+      std::vector<findings::Participant> calls = {participant(rank.get(), *call)};
+      if (const RequestOperation* awaited = awaited_by(rank.get(), *call)) {
         const std::string why = why_incomplete(*awaited);
         calls.push_back(
             participant(rank.get(), awaited->call,
                         (why.empty() ? "is waited for" : "is waited for, and " + why).c_str()));
       }
-      add_unmatched_messages(rank.get(), awaited_by(rank.get(), *rank->current), &calls);
+      add_unmatched_messages(rank.get(), awaited_by(rank.get(), *call), &calls);
       add_awaiting_threads(rank.get(), &calls);
       if (g_process.unbuffered)
         g_process.deadlock.push_back(

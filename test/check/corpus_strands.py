@@ -4,6 +4,7 @@ one uses and another accesses; collectives, completions, probes and frees of two
 TOP = r"""#include <omp.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <time.h>
 #define TWO _Pragma("omp parallel num_threads(2)")
 #define FIRST if (omp_get_thread_num() == 0)
 #define SECOND if (omp_get_thread_num() == 1)
@@ -36,6 +37,14 @@ static void close_all(void) {
   MPI_Waitall(2, sent, MPI_STATUSES_IGNORE);
   MPI_Win_unlock_all(win);
   MPI_Win_free(&win);
+}
+static struct timespec soon(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  t.tv_nsec += 20000000;
+  t.tv_sec += t.tv_nsec / 1000000000;
+  t.tv_nsec %= 1000000000;
+  return t;
 }
 static void* thread_of(void* function) {
   ((void (*)(void))function)();
@@ -150,6 +159,12 @@ AWAITS = {
     "a POSIX barrier": (f"pthread_barrier_wait(&both);{HERE}", "pthread_barrier_wait(&both);"),
     "a barrier of OpenMP": (f"\n#pragma omp barrier{HERE}\n", "\n#pragma omp barrier\n"),
 }
+# The same again and again, each time until a time.
+FOR_A_TIME = {
+    "a condition variable": AWAITS["a condition variable"][0].replace("while (!turn) pthread_cond_wait(&condition, &mutex);" + HERE,
+        f"while (!turn) {{\n  const struct timespec t = soon();\n  pthread_cond_timedwait(&condition, &mutex, &t);{HERE}\n  }}"),
+    "a semaphore": f"for (int got = -1; got;) {{\n  const struct timespec t = soon();\n  got = sem_timedwait(&semaphore, &t);{HERE}\n  }}",
+}
 
 
 def hangs(both):
@@ -160,6 +175,16 @@ def hangs(both):
         for first, second in ((waits, f"{receive}\n  {tells}"), (f"{receive}\n  {tells}", waits)):
             both("deadlock", f"{'a thread' if first == waits else 'another'} waits at {way} for one in a receive",
                  f"  TWO {{\n  if (omp_get_thread_num() == 0) {{\n  {first}\n  }} else {{\n  {second}\n  }}\n  }}")
+    for k, (way, waits) in enumerate(FOR_A_TIME.items()):
+        other = f"{receive}\n  {AWAITS[way][1]}"
+        first, second = (waits, other) if k else (other, waits)
+        both("deadlock", f"a thread waits at {way} for a time, again and again, for one in a receive",
+             f"  TWO {{\n  if (omp_get_thread_num() == 0) {{\n  {first}\n  }} else {{\n  {second}\n  }}\n  }}")
+    both("deadlock", "a thread tries to lock a mutex that one in a receive holds",
+         f"  TWO {{\n  FIRST {{\n  sem_wait(&semaphore);\n  while (pthread_mutex_trylock(&mutex)) sched_yield();{HERE}\n  pthread_mutex_unlock(&mutex);\n  }}\n"
+         f"  SECOND {{\n  pthread_mutex_lock(&mutex);\n  sem_post(&semaphore);\n  {receive}\n  pthread_mutex_unlock(&mutex);\n  }}\n  }}")
+    both("deadlock", "a thread waits for tasks of which one is in a receive",
+         f"  TWO {{\n#pragma omp single\n  {{\n#pragma omp task\n  {{ {receive}\n  }}\n#pragma omp taskwait\n  }}\n  }}")
     waits, tells = AWAITS["a barrier of OpenMP"]
     both("deadlock", "a thread waits at a barrier behind a region of one thread for one in a receive",
          "  TWO {\n  if (omp_get_thread_num() == 0) {\n#pragma omp parallel num_threads(1)\n  {\n#pragma omp barrier\n  }\n"

@@ -95,4 +95,82 @@ END
 "${CC:-cc}" -shared -fPIC -pthread server.c -o libserver.so || fail "server.c"
 "$bin/mpicc" -check -g -w -O1 client.c -o client -L. -lserver -Wl,-rpath,"$PWD" || fail "client.c"
 right ./client
+
+# Barriers, latches, semaphores, atomic variables and futures of C++, timed ones among them: a hang is reported with both lines.
+cat >waits.cc <<'END'
+#include <mpi.h>
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <future>
+#include <latch>
+#include <mutex>
+#include <semaphore>
+#include <thread>
+static int receive(int tag) {
+  int x = 0;
+  MPI_Recv(&x, 1, MPI_INT, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);  // receives
+  return x;
+}
+static std::latch latch(1);
+static std::barrier both(2);
+static std::binary_semaphore semaphore(0);
+static std::atomic<int> word(0);
+static std::promise<int> promise;
+static std::mutex mutex;
+static std::condition_variable condition;
+static bool there = false;
+static void tell() {
+  std::lock_guard<std::mutex> guard(mutex);
+  there = true;
+  condition.notify_one();
+}
+int main(int argc, char** argv) {
+  int level, rank, x = 1;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int way = std::atoi(argv[1]), tag = std::atoi(argv[2]);
+  if (rank == 1) MPI_Send(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  if (rank == 0) {
+    std::thread thread([=] {
+      const int got = receive(tag);
+      if (way == 0) latch.count_down();
+      if (way == 1) (void)both.arrive();
+      if (way == 2) semaphore.release();
+      if (way == 3) word = 1, word.notify_all();
+      if (way == 4 || way == 5) promise.set_value(got);
+      if (way == 6) tell();
+    });
+    using std::chrono::milliseconds;
+    if (way == 0) latch.wait();  // waits 0
+    if (way == 1) both.arrive_and_wait();  // waits 1
+    if (way == 2) semaphore.acquire();  // waits 2
+    if (way == 3) word.wait(0);  // waits 3
+    auto future = promise.get_future();
+    if (way == 4) future.wait();  // waits 4
+    while (way == 5 && future.wait_for(milliseconds(20)) != std::future_status::ready) continue;  // waits 5
+    std::unique_lock<std::mutex> lock(mutex);
+    while (way == 6 && !condition.wait_for(lock, milliseconds(20), [] { return there; })) continue;  // waits 6
+    lock.unlock();
+    thread.join();
+  }
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicxx" -check -std=c++20 -g -w -O1 waits.cc -o waits || fail "waits.cc"
+for way in 0 1 2 3 4 5 6; do
+  for shape in 1:2 2:1; do
+    status 0 -check -n ${shape%:*} -nfg ${shape#*:} ./waits $way 0
+    grep -q 'fgmpi:' out && fail "way $way at $shape: output"
+  done
+  for shape in 1:2 2:1; do
+    status 86 -check -n ${shape%:*} -nfg ${shape#*:} ./waits $way 9
+    for line in "// receives" "// waits $way\$"; do
+      grep -q "waits.cc:$(grep -n "$line" waits.cc | cut -d: -f1) " out || fail "way $way at $shape: no line of $line"
+    done
+  done
+done
 echo ok

@@ -133,6 +133,7 @@ void ThreadOrder::begin_task(uint64_t number, uintptr_t frame) {
   const auto found = tasks_.find(number);
   if (found == tasks_.end()) return;
   PendingTask& of = found->second;
+  of.begun = !of.repeats;
   Strand* task = make_strand();
   if (!task) return;
   // A thread of a region whose own part has ended has no strand.
@@ -166,6 +167,7 @@ void ThreadOrder::end_task(uint64_t number) {
     objects_[of.team + kRegionBarrier + turn].learn(told);
   }
   if (!of.repeats) tasks_.erase(found);
+  end_awaits_that_have_come();
   set_here(outer);
   end_strand(me);
 }
@@ -174,7 +176,8 @@ uint64_t ThreadOrder::tell_task(Sync what, Strand* me, const void* object, uint6
   switch (what) {
     case Sync::kTask:
       end_awaits_of_tasks(me->team);
-      tasks_[next_task_] = {publish(me), children_of(me), me->team, value != 0, me->groups, {}};
+      tasks_[next_task_] = {publish(me), children_of(me), me->team, value != 0,
+                            false,       me->groups,      {}};
       return next_task_++;
     case Sync::kTaskNeeds:
       if (const auto found = tasks_.find(value); found != tasks_.end())

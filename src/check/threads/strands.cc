@@ -76,6 +76,8 @@ Strand* ThreadOrder::make_strand() {
   auto* made = new Strand;
   made->number = number;
   made->first = made->now = std::min(last_count_[number] + 1, kMostCount);
+  live_[number] = made;
+  time_outs_.erase(number);
   return made;
 }
 
@@ -92,6 +94,7 @@ void ThreadOrder::forget_stack() {
 void ThreadOrder::end_strand(Strand* strand) {
   last_count_[strand->number] = strand->now;
   free_numbers_.push_back(strand->number);
+  live_[strand->number] = nullptr;
   delete strand;
 }
 
@@ -173,8 +176,9 @@ void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
     std::lock_guard guard(lock_);
     const Strand* me = here();
     if (!me) return;
-    wants_[me->number] = {lock, place};
+    Want& want = wants_[me->number] = {lock, place, {}};
     if (!is_awaited(*me, lock)) return;
+    want.callers = callers_of(place);
   }
   // The rank's first thread waits in MPI: a deadlock is found only while it is there.
   if (!g_process.threads || rank_->calls > 0 || !MPIX_Tool_wait ||
@@ -203,9 +207,22 @@ std::vector<ThreadOrder::BlockedThread> ThreadOrder::blocked_threads() {
     if (mutex == mutexes_.end() || !mutex->second.is_held || mutex->second.got.strand == strand)
       continue;
     for (const CheckedCall* call : rank_->inside)
-      if (pthread_equal(call->thread(), mutex->second.owner)) blocked.push_back({want.place, call});
+      if (pthread_equal(call->thread(), mutex->second.owner))
+        blocked.push_back({want.place, call, want.callers});
   }
   return blocked;
+}
+
+std::vector<ThreadOrder::BlockedThread> ThreadOrder::wanting_threads() {
+  std::lock_guard guard(lock_);
+  std::vector<BlockedThread> wanting;
+  for (const auto& [strand, want] : wants_) {
+    const auto mutex = mutexes_.find(want.mutex);
+    if (mutex != mutexes_.end() && mutex->second.is_held && mutex->second.got.strand != strand)
+      wanting.push_back({want.place, nullptr, want.callers});
+  }
+  std::ranges::sort(wanting, {}, &BlockedThread::place);
+  return wanting;
 }
 
 void ThreadOrder::got_mutex(Strand* me, const void* lock) {
@@ -327,7 +344,7 @@ void ThreadOrder::tell_atomic(Sync what, Strand* me, uint64_t key, uint64_t orde
 
 uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
   if (what == Sync::kWants) return wait_for_mutex(object, reinterpret_cast<const void*>(value)), 0;
-  if (what == Sync::kAwait) return wait_for_strands(), 0;
+  if (what == Sync::kAwait) return wait_for_strands();
   std::vector<void*> waiters;
   uint64_t result = 0;
   {
@@ -343,10 +360,13 @@ uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
 uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value) {
   const auto key = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(object));
   if (what == Sync::kWake) return end_awaits_at(object), 0;
-  const Strand* before = running();
+  Strand* before = running();
   if (before && !awaits_.empty()) end_await_of(*before, what);
   if (before && !wants_.empty()) wants_.erase(before->number);
   events_of_others_ += before != main_;
+  ++events_;
+  if (before) ++before->events;
+  if (!awaits_.empty()) end_awaits_with_limit(before);
   if (what == Sync::kTaskBegins) return begin_task(value, key), 0;
   if (what == Sync::kTaskEnds) return end_task(value), 0;
   if (what == Sync::kThreadBegins) {
@@ -375,7 +395,8 @@ uint64_t ThreadOrder::tell_locked(Sync what, const void* object, uint64_t value)
   }
   if (what == Sync::kLock) return got_mutex(me, object), 0;
   if (what == Sync::kUnlock) return releases_mutex(me, object), 0;
-  if (what <= Sync::kAwaitsMembers) return begin_await(what, me, key, value);
+  if (what == Sync::kTimedOut) return record_time_out(*me, reinterpret_cast<const void*>(value)), 0;
+  if (what <= Sync::kAwaitsThread) return begin_await(what, me, key, value);
   if (what <= Sync::kTeamAcquire) return tell_region(what, me, key, value);
   if (what <= Sync::kChunksEnd) return tell_chunk(what, me);
   if (what <= Sync::kGroupEnds) return tell_task(what, me, object, value);

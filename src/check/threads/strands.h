@@ -149,6 +149,9 @@ struct Strand {
   const void* shown_place[64] = {};
   uint32_t shown_number[64] = {};
 
+  uint64_t events = 0;   ///< what it has told
+  bool in_call = false;  ///< in a call of MPI
+
   StrandEvent event() const { return {number, lock_set, now}; }
 };
 
@@ -213,18 +216,25 @@ class ThreadOrder {
   struct BlockedThread {
     const void* place = nullptr;
     const CheckedCall* call = nullptr;  ///< the owner's
+    std::vector<void*> callers = {};    ///< of the function with the place
   };
   std::vector<BlockedThread> blocked_threads();
+  /// All threads that wait for a mutex that another strand holds; `call` is null.
+  std::vector<BlockedThread> wanting_threads();
   /// A strand that waits for other strands, in words and with its place. `parked`: in the checker.
   struct AwaitingStrand {
     const char* at = nullptr;
     const void* place = nullptr;
     bool parked = false;
+    std::vector<void*> callers;  ///< of the function with the place
   };
   std::vector<AwaitingStrand> awaiting();
   /// Lets the rank's first thread look again for what it awaits, once after all that has happened:
   /// it may have come from code that tells nothing. Called when nothing in the process can go on.
   void poke();
+  /// The calling thread begins or ends a call of MPI.
+  void begin_call();
+  void end_call();
   /// The calling thread takes part in communication, by which others may learn what it knows.
   void begin_communication();
   void end_communication();
@@ -235,6 +245,7 @@ class ThreadOrder {
     StrandKnowledge start;
     uint64_t parent = 0, team = 0;
     bool repeats = false;  ///< several tasks of a taskloop have the number
+    bool begun = false;
     std::vector<uint64_t> groups, needs;
   };
   struct Mutex {
@@ -247,7 +258,10 @@ class ThreadOrder {
   struct Want {
     const void* mutex = nullptr;
     const void* place = nullptr;
+    std::vector<void*> callers;
   };
+  /// The return addresses behind the place on the calling thread's stack.
+  static std::vector<void*> callers_of(const void* place);
   /// A fence of the strand with a number.
   struct Fence {
     uint32_t count = 0;
@@ -259,7 +273,20 @@ class ThreadOrder {
     uint64_t key = 0, needed = 0;  ///< of a region: the arrivals that it awaits
     const void* place = nullptr;
     bool over = false;
+    bool by_wake = false;    ///< it is over because of kWake
+    bool has_limit = false;  ///< the program waits until a time, or tries again at once
     void* waiter = nullptr;  ///< in MPIX_Tool_wait
+    /// Where a thread that is not the rank's first sleeps, if it waits in the checker.
+    std::shared_ptr<std::atomic<uint32_t>> bed;
+    std::vector<void*> callers;  ///< as in AwaitingStrand
+  };
+  /// Waits of a strand that have ended without success, one after the other at one place, while no
+  /// other strand has told anything and the rank has not communicated.
+  struct TimeOuts {
+    const void* place = nullptr;
+    uint32_t count = 0;
+    int64_t since = 0;  ///< in ns
+    uint64_t happened = 0;
   };
   /// How often threads of a region have come to a barrier or to the region's end. `unknown`: one of
   /// them has no strand, so that not all are counted.
@@ -292,13 +319,21 @@ class ThreadOrder {
   bool is_awaited(const Strand& me, const void* lock) const;
   uint64_t begin_await(access::Sync what, Strand* me, uint64_t key, uint64_t value);
   bool has_come(const Await& await) const;
-  void wait_for_strands();
+  bool has_task_to_begin(const Strand& me, const Await& await) const;
+  bool is_awaited_task(const PendingTask& task, const Await& await) const;
+  bool may_park(const Strand& me, const Await& await) const;
+  bool others_wait(const Strand& me) const;
+  uint64_t happened_beside(const Strand& me) const;
+  void record_time_out(const Strand& me, const void* place);
+  uint64_t wait_for_strands();
+  uint64_t sleep_until_over(Strand* me);
   /// f(await): has it come? Those whose strands are parked are woken when the lock is free.
   template <class F>
   void end_awaits(F&& f);
   void end_awaits_at(const void* object);
   void end_awaits_of_tasks(uint64_t team);
   void end_awaits_that_have_come();
+  void end_awaits_with_limit(const Strand* by);
   void end_await_of(const Strand& me, access::Sync what);
   uint64_t arrive(uint64_t barrier);
   uint64_t happened() const { return events_of_others_ + rank_->communications; }
@@ -360,6 +395,9 @@ class ThreadOrder {
   std::unordered_map<uint8_t, Want> wants_;    ///< by strand
   std::unordered_map<uint8_t, Await> awaits_;  ///< by strand
   std::unordered_map<uint64_t, TeamCounts> teams_;
+  std::unordered_map<uint8_t, TimeOuts> time_outs_;  ///< by strand
+  Strand* live_[kMostStrands] = {};                  ///< by number
+  uint64_t events_ = 0;                              ///< events of all strands
   uint64_t events_of_others_ = 0;  ///< events of strands but that of the rank's first thread
   /// Where poke() has last let the rank's first thread look again, and what had happened by then.
   const void* poked_at_ = nullptr;

@@ -292,6 +292,7 @@ void begin_threaded_call(CheckedCall* call) {
   Rank* rank = call->rank();
   ThreadOrder& order = *rank->order;
   if (call->nested() || !order.is_active()) return;
+  order.begin_call();
   if (g_process.wants(FindingKind::kThreads)) order.calls().begin(call);
   if (!uses_memory_while_it_runs(*call)) return;
   collect_buffers(call);
@@ -304,6 +305,7 @@ void begin_threaded_call(CheckedCall* call) {
 void end_threaded_call(CheckedCall* call) {
   ThreadOrder& order = *call->rank()->order;
   if (call->nested()) return;
+  if (order.is_active()) order.end_call();
   if (uses_memory_while_it_runs(*call) && call->has_lists())
     report_strand_conflicts(
         call->rank(), call->record(),
@@ -320,6 +322,7 @@ findings::Participant participant_of(const Rank* rank, const ThreadOrder::Awaiti
   waits.rank = rank->world;
   waits.call = strand.at;
   waits.site = site_of(strand.place);
+  for (void* caller : strand.callers) waits.callers.push_back(site_of(caller));
   waits.role = strand.parked ? "is waited for" : "is waited for by another thread";
   return waits;
 }
@@ -352,20 +355,43 @@ void add_awaiting_threads(Rank* rank, std::vector<findings::Participant>* calls)
   for (const auto& strand : awaiting) calls->push_back(participant_of(rank, strand));
 }
 
+namespace {
+
+findings::Participant participant_of(const Rank* rank, const ThreadOrder::BlockedThread& thread) {
+  findings::Participant waits;
+  waits.rank = rank->world;
+  waits.call = "a mutex or critical section";
+  waits.site = site_of(thread.place);
+  for (void* caller : thread.callers) waits.callers.push_back(site_of(caller));
+  waits.role = "is waited for";
+  return waits;
+}
+
+/// Reports threads none of which is in a call of MPI, and that wait for each other's mutexes.
+bool report_wanting_threads(Rank* rank) {
+  const auto wanting = rank->order->wanting_threads();
+  if (wanting.size() < 2) return false;
+  std::vector<findings::Participant> waits;
+  for (const ThreadOrder::BlockedThread& one : wanting)
+    if (waits.size() < kMostAwaiting) waits.push_back(participant_of(rank, one));
+  g_process.deadlock.push_back(report(FindingKind::kDeadlock,
+                                      "threads wait for ever for mutexes that others hold", "",
+                                      std::move(waits)));
+  return true;
+}
+
+}  // namespace
+
 bool report_blocked_threads(Rank* rank) {
   const auto blocked = rank->order->blocked_threads();
   for (const ThreadOrder::BlockedThread& one : blocked) {
-    findings::Participant waits;
-    waits.rank = rank->world;
-    waits.call = "a mutex or critical section";
-    waits.site = site_of(one.place);
-    waits.role = "is waited for";
+    const findings::Participant waits = participant_of(rank, one);
     g_process.deadlock.push_back(
         report(FindingKind::kDeadlock,
                "a thread waits for ever for what another thread holds in a call of MPI", "",
                {one.call->me("does not return"), waits}));
   }
-  return !blocked.empty() || report_awaiting_threads(rank);
+  return !blocked.empty() || report_awaiting_threads(rank) || report_wanting_threads(rank);
 }
 
 void begin_threaded_use(Rank* rank, const RequestOperation& operation) {

@@ -9,7 +9,9 @@
 #include "gcc/access/order.h"
 
 using fgmpi::access::await;
+using fgmpi::access::await_region;
 using fgmpi::access::has_order;
+using fgmpi::access::kHasLimit;
 using fgmpi::access::Sync;
 using fgmpi::access::tell;
 
@@ -47,7 +49,7 @@ void run_member(void* of) {
   region->body(region->data);
   tell(Sync::kMemberEnds, region);
   if (omp_get_thread_num() == 0)
-    await(Sync::kAwaitsMembers, region, place_of_region(*region), omp_get_num_threads());
+    await_region(Sync::kAwaitsMembers, region, place_of_region(*region), omp_get_num_threads());
 }
 
 ParallelRegion region_of(Body body, void* data) {
@@ -107,7 +109,7 @@ PARALLEL_RUNTIME_LOOP(maybe_nonmonotonic_runtime)
     if (!alone) tell(Sync::kLeave, nullptr);       \
     return value;                                  \
   }
-#define AWAITS_TEAM await(Sync::kAwaitsTeam, nullptr, FGMPI_PLACE, omp_get_num_threads())
+#define AWAITS_TEAM await_region(Sync::kAwaitsTeam, nullptr, FGMPI_PLACE, omp_get_num_threads())
 BARRIER(void, GOMP_barrier, AWAITS_TEAM, , )
 BARRIER(void, GOMP_loop_end, AWAITS_TEAM, , )
 BARRIER(void, GOMP_sections_end, AWAITS_TEAM, , )
@@ -176,8 +178,9 @@ GUARDS(GOMP_atomic_start, GOMP_atomic_end, (), (), &g_atomic)
   GUARDS(omp_set_##prefix##lock##suffix, omp_unset_##prefix##lock##suffix, (void* lock), (lock), \
          lock)                                                                                   \
   WRAP_GOMP(int, omp_test_##prefix##lock##suffix, (void* lock)) {                                \
+    await(Sync::kAwaitsMutex, lock, FGMPI_PLACE, kHasLimit);                                     \
     const int got = __real_omp_test_##prefix##lock##suffix(lock);                                \
-    if (got) tell(Sync::kLock, lock);                                                            \
+    tell(got ? Sync::kLock : Sync::kTimedOut, lock, reinterpret_cast<uintptr_t>(FGMPI_PLACE));   \
     return got;                                                                                  \
   }
 OMP_LOCKS(, )
@@ -258,6 +261,8 @@ long prepare(TaskHead* head, long bytes, long alignment) {
   return head->offset + bytes;
 }
 
+const char g_group = 0;  ///< the object of a wait for a group
+
 constexpr unsigned kFlagDepend = 8;         ///< GOMP_TASK_FLAG_DEPEND
 constexpr unsigned kFlagNoGroup = 1 << 11;  ///< GOMP_TASK_FLAG_NOGROUP
 constexpr unsigned kFlagDetach = 1 << 13;   ///< GOMP_TASK_FLAG_DETACH: libgomp writes into the data
@@ -318,6 +323,7 @@ TASKLOOP(GOMP_taskloop, long)
 TASKLOOP(GOMP_taskloop_ull, unsigned long long)
 
 WRAP_GOMP(void, GOMP_taskwait, ()) {
+  await_region(Sync::kAwaitsTasks, nullptr, FGMPI_PLACE, 0);
   __real_GOMP_taskwait();
   tell(Sync::kTaskWait, nullptr);
 }
@@ -330,6 +336,7 @@ WRAP_GOMP(void, GOMP_taskgroup_start, ()) {
   __real_GOMP_taskgroup_start();
 }
 WRAP_GOMP(void, GOMP_taskgroup_end, ()) {
+  await_region(Sync::kAwaitsTasks, &g_group, FGMPI_PLACE, 0);
   __real_GOMP_taskgroup_end();
   tell(Sync::kGroupEnds, nullptr);
 }

@@ -22,6 +22,13 @@ inline bool await(Sync what, const volatile void* object, const void* place, int
   return true;
 }
 
+/// The same for a parallel region, whose threads may take each other's tasks meanwhile: a thread
+/// that was to execute one waits again if there is none left.
+inline void await_region(Sync what, const volatile void* object, const void* place, int threads) {
+  while (await(what, object, place, threads)) {
+  }
+}
+
 /// Tells at its end that what strands await at an object may have come.
 class WakesAfterwards {
  public:

@@ -3,8 +3,10 @@
 // checker learns what they order. check.wraps lists them.
 //
 // The functions behind __real_ are weak: a program need not be linked with all of them.
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/syscall.h>
 #include <threads.h>
 
 #include <cerrno>
@@ -14,6 +16,7 @@
 using fgmpi::access::await;
 using fgmpi::access::await_value;
 using fgmpi::access::has_order;
+using fgmpi::access::kHasLimit;
 using fgmpi::access::Sync;
 using fgmpi::access::tell;
 using fgmpi::access::WakesAfterwards;
@@ -24,12 +27,34 @@ using fgmpi::access::WakesAfterwards;
   FGMPI_ENTRY result __wrap_##name parameters
 
 // ---- Locks --------------------------------------------------------------------------------------
-/// A function that has got the lock if it returns one of these.
-#define LOCKS(name, parameters, arguments, lock, success) \
-  WRAP_SYNC(int, name, parameters) {                      \
-    const int result = __real_##name arguments;           \
-    if (success) tell(Sync::kLock, lock);                 \
-    return result;                                        \
+namespace {
+
+/// The strand waits until a time, or tries again at once: waits in the checker before, where the
+/// program has done so in vain for long. Returns true if it did and was woken at `object`.
+bool await_with_limit(Sync what, const volatile void* object, const void* place) {
+  return has_order() && tell(what, object, await_value(place, kHasLimit)) &&
+         tell(Sync::kAwait, object);
+}
+
+/// Leaves errno as it is.
+void tell_of_time_out(const volatile void* object, const void* place) {
+  const int kept = errno;
+  tell(Sync::kTimedOut, object, reinterpret_cast<uintptr_t>(place));
+  errno = kept;
+}
+
+}  // namespace
+
+/// A function that has got the lock if it returns one of these, and else may be called again.
+#define LOCKS(name, parameters, arguments, lock, success)    \
+  WRAP_SYNC(int, name, parameters) {                         \
+    await_with_limit(Sync::kAwaitsMutex, lock, FGMPI_PLACE); \
+    const int result = __real_##name arguments;              \
+    if (success)                                             \
+      tell(Sync::kLock, lock);                               \
+    else                                                     \
+      tell_of_time_out(lock, FGMPI_PLACE);                   \
+    return result;                                           \
   }
 #define UNLOCKS(result, name, type)      \
   WRAP_SYNC(result, name, (type lock)) { \
@@ -83,62 +108,73 @@ SIGNALS(int, cnd_signal, cnd_t*)
 SIGNALS(int, cnd_broadcast, cnd_t*)
 SIGNALS(int, sem_post, sem_t*)
 
-/// A wait for a condition variable gives its lock back, and gets it again.
-#define WAITS(name, parameters, arguments)      \
-  WRAP_SYNC(int, name, parameters) {            \
-    tell(Sync::kUnlock, lock);                  \
-    const int result = __real_##name arguments; \
-    tell(Sync::kLock, lock);                    \
-    tell(Sync::kAcquire, condition);            \
-    return result;                              \
-  }
-WAITS(pthread_cond_timedwait,
-      (pthread_cond_t * condition, pthread_mutex_t* lock, const timespec* until),
-      (condition, lock, until))
-WAITS(pthread_cond_clockwait,
-      (pthread_cond_t * condition, pthread_mutex_t* lock, clockid_t clock, const timespec* until),
-      (condition, lock, clock, until))
-WAITS(cnd_timedwait, (cnd_t * condition, mtx_t* lock, const timespec* until),
-      (condition, lock, until))
-
 namespace {
 
-/// Waits for a condition variable without a time limit: `wait`, `lock` and `unlock` are the
-/// functions behind it. A wait in the checker may end without a signal, as any may.
+/// The functions behind a wait for a condition variable, which gives its lock back, and gets it
+/// again. `has_limit`: it ends at a time, without success if wait() returns `timed_out`.
 template <class Wait, class Lock, class Unlock>
-void wait_for_condition(const void* condition, const void* mutex, const void* place, Wait wait,
-                        Lock lock, Unlock unlock) {
+struct ConditionWait {
+  Wait wait;
+  Lock lock;
+  Unlock unlock;
+  bool has_limit = false;
+  int timed_out = 0;
+};
+template <class Wait, class Lock, class Unlock>
+ConditionWait(Wait, Lock, Unlock, bool = false, int = 0) -> ConditionWait<Wait, Lock, Unlock>;
+
+/// Waits for a condition variable. A wait in the checker may end without a signal, as any may.
+template <class Functions>
+int wait_for_condition(const void* condition, const void* mutex, const void* place,
+                       const Functions& of) {
   tell(Sync::kUnlock, mutex);
-  if (has_order() && tell(Sync::kAwaitsCondition, condition, await_value(place, 0))) {
-    unlock();
-    tell(Sync::kAwait, condition);
+  int result = 0;
+  bool waits = true;
+  const int limit = of.has_limit ? kHasLimit : 0;
+  if (has_order() && tell(Sync::kAwaitsCondition, condition, await_value(place, limit))) {
+    of.unlock();
+    waits = !tell(Sync::kAwait, condition) && of.has_limit;
     tell(Sync::kWants, mutex, reinterpret_cast<uintptr_t>(place));
-    lock();
-  } else {
-    wait();
+    of.lock();
   }
+  if (waits) result = of.wait();
   tell(Sync::kLock, mutex);
   tell(Sync::kAcquire, condition);
+  if (of.has_limit && result == of.timed_out) tell_of_time_out(condition, place);
+  return result;
 }
 
 }  // namespace
 
-#define WAITS_WITHOUT_LIMIT(name, mutex, type, lock_type)                               \
-  WRAP_SYNC(int, name, (type * condition, lock_type * lock)) {                          \
-    int result = 0;                                                                     \
-    wait_for_condition(                                                                 \
-        condition, lock, FGMPI_PLACE, [&] { result = __real_##name(condition, lock); }, \
-        [&] { __real_##mutex##_lock(lock); }, [&] { __real_##mutex##_unlock(lock); });  \
-    return result;                                                                      \
+#define WAITS(name, mutex, parameters, arguments, ...)                                     \
+  WRAP_SYNC(int, name, parameters) {                                                       \
+    return wait_for_condition(                                                             \
+        condition, lock, FGMPI_PLACE,                                                      \
+        ConditionWait{[&] { return __real_##name arguments; },                             \
+                      [&] { __real_##mutex##_lock(lock); },                                \
+                      [&] { __real_##mutex##_unlock(lock); } __VA_OPT__(, ) __VA_ARGS__}); \
   }
-WAITS_WITHOUT_LIMIT(pthread_cond_wait, pthread_mutex, pthread_cond_t, pthread_mutex_t)
-WAITS_WITHOUT_LIMIT(cnd_wait, mtx, cnd_t, mtx_t)
+WAITS(pthread_cond_wait, pthread_mutex, (pthread_cond_t * condition, pthread_mutex_t* lock),
+      (condition, lock))
+WAITS(pthread_cond_timedwait, pthread_mutex,
+      (pthread_cond_t * condition, pthread_mutex_t* lock, const timespec* until),
+      (condition, lock, until), true, ETIMEDOUT)
+WAITS(pthread_cond_clockwait, pthread_mutex,
+      (pthread_cond_t * condition, pthread_mutex_t* lock, clockid_t clock, const timespec* until),
+      (condition, lock, clock, until), true, ETIMEDOUT)
+WAITS(cnd_wait, mtx, (cnd_t * condition, mtx_t* lock), (condition, lock))
+WAITS(cnd_timedwait, mtx, (cnd_t * condition, mtx_t* lock, const timespec* until),
+      (condition, lock, until), true, thrd_timedout)
 
-#define TAKES(name, parameters, arguments)            \
-  WRAP_SYNC(int, name, parameters) {                  \
-    const int result = __real_##name arguments;       \
-    if (result == 0) tell(Sync::kAcquire, semaphore); \
-    return result;                                    \
+#define TAKES(name, parameters, arguments)                            \
+  WRAP_SYNC(int, name, parameters) {                                  \
+    await_with_limit(Sync::kAwaitsSemaphore, semaphore, FGMPI_PLACE); \
+    const int result = __real_##name arguments;                       \
+    if (result == 0)                                                  \
+      tell(Sync::kAcquire, semaphore);                                \
+    else                                                              \
+      tell_of_time_out(semaphore, FGMPI_PLACE);                       \
+    return result;                                                    \
   }
 TAKES(sem_trywait, (sem_t * semaphore), (semaphore))
 TAKES(sem_timedwait, (sem_t * semaphore, const timespec* until), (semaphore, until))
@@ -245,11 +281,13 @@ WRAP_SYNC(int, thrd_create, (thrd_t * thread, thrd_start_t function, void* argum
   return error;
 }
 WRAP_SYNC(int, pthread_join, (pthread_t thread, void** value)) {
+  tell(Sync::kAwaitsThread, nullptr, await_value(FGMPI_PLACE, 0));
   const int error = __real_pthread_join(thread, value);
   if (!error) tell(Sync::kJoined, nullptr, static_cast<uint64_t>(thread));
   return error;
 }
 WRAP_SYNC(int, thrd_join, (thrd_t thread, int* value)) {
+  tell(Sync::kAwaitsThread, nullptr, await_value(FGMPI_PLACE, 0));
   const int error = __real_thrd_join(thread, value);
   if (error == thrd_success) tell(Sync::kJoined, nullptr, static_cast<uint64_t>(thread));
   return error;
@@ -266,6 +304,7 @@ WRAP_SYNC(void,
 }
 WRAP_SYNC(void, _ZNSt6thread4joinEv, (pthread_t * thread)) {
   const pthread_t handle = *thread;
+  tell(Sync::kAwaitsThread, nullptr, await_value(FGMPI_PLACE, 0));
   __real__ZNSt6thread4joinEv(thread);
   tell(Sync::kJoined, nullptr, static_cast<uint64_t>(handle));
 }
@@ -274,8 +313,77 @@ WRAP_SYNC(void, _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE,
   auto* mutex = static_cast<pthread_mutex_t*>(*lock);
   wait_for_condition(
       condition, mutex, FGMPI_PLACE,
-      [&] { __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(condition, lock); },
-      [&] { __real_pthread_mutex_lock(mutex); }, [&] { __real_pthread_mutex_unlock(mutex); });
+      ConditionWait{
+          [&] {
+            __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(condition, lock);
+            return 0;
+          },
+          [&] { __real_pthread_mutex_lock(mutex); }, [&] { __real_pthread_mutex_unlock(mutex); }});
 }
 SIGNALS(void, _ZNSt18condition_variable10notify_oneEv, void*)
 SIGNALS(void, _ZNSt18condition_variable10notify_allEv, void*)
+
+// ---- Words that threads wait for ----------------------------------------------------------------
+// Atomic variables, barriers, latches and semaphores of C++ wait by syscall() in headers, futures in
+// functions of the library. Callers compare the word again, so a wait may end early.
+namespace {
+
+/// The strand is about to wait until the word is no longer `value`. Returns true if it has waited
+/// in the checker.
+bool await_word(const void* word, uint32_t value, const void* place, bool has_limit) {
+  if (!has_order() || !tell(Sync::kAwaitsWord, word, await_value(place, has_limit ? kHasLimit : 0)))
+    return false;
+  if (__atomic_load_n(static_cast<const uint32_t*>(word), __ATOMIC_ACQUIRE) == value)
+    tell(Sync::kAwait, word);
+  return true;
+}
+
+/// A wait for a word has ended. Leaves errno as it is.
+void tell_of_word(const void* word, const void* place, bool timed_out) {
+  const int kept = errno;
+  tell(Sync::kAcquire, word);
+  if (timed_out) tell_of_time_out(word, place);
+  errno = kept;
+}
+
+}  // namespace
+
+WRAP_SYNC(long, syscall, (long number, long a, long b, long c, long d, long e, long f)) {
+  const long command = b & FUTEX_CMD_MASK;
+  const bool wakes = command == FUTEX_WAKE || command == FUTEX_WAKE_BITSET;
+  const bool waits = command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+  const auto* word = reinterpret_cast<const void*>(a);
+  if (number != SYS_futex || (!wakes && !waits) || !has_order())
+    return __real_syscall(number, a, b, c, d, e, f);
+  if (wakes) {
+    const long woken = __real_syscall(number, a, b, c, d, e, f);
+    tell(Sync::kWake, word);
+    return woken;
+  }
+  long result = 0;
+  if (!await_word(word, static_cast<uint32_t>(c), FGMPI_PLACE, d != 0) || d != 0)
+    result = __real_syscall(number, a, b, c, d, e, f);
+  tell_of_word(word, FGMPI_PLACE, result != 0 && errno == ETIMEDOUT);
+  return result;
+}
+
+#define WAITS_FOR_FUTURE(name)                                                             \
+  WRAP_SYNC(bool, name,                                                                    \
+            (void* of, unsigned* word, unsigned value, bool has_limit, long s, long ns)) { \
+    bool changed = true;                                                                   \
+    if (!await_word(word, value, FGMPI_PLACE, has_limit) || has_limit)                     \
+      changed = __real_##name(of, word, value, has_limit, s, ns);                          \
+    tell_of_word(word, FGMPI_PLACE, !changed);                                             \
+    return changed;                                                                        \
+  }
+/// Joins the two parts of a name.
+#define WAITS_FOR_FUTURE_OF(name, parameters) WAITS_FOR_FUTURE(name##parameters)
+WAITS_FOR_FUTURE_OF(_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_until,
+                    EPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
+WAITS_FOR_FUTURE_OF(_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steady,
+                    EPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
+WRAP_SYNC(void, _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj,
+          (void* of, unsigned* word)) {
+  __real__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(of, word);
+  tell(Sync::kWake, word);
+}

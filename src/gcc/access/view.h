@@ -100,16 +100,23 @@ enum class Sync : uint8_t {
   kWants,    ///< the strand is about to wait for the mutex `object`; `value`: the place
   kLock,     ///< the strand has got the mutex `object`
   kUnlock,   ///< it is about to release it
-  /// The strand is about to wait at `object` for other strands: the first three for kWake, for the
-  /// arrival of all at a barrier, and of all threads of the innermost region or of region `object`.
-  /// `value`: the place; for regions also the number of threads (await_value). Returns 1 if it is
-  /// to wait by kAwait first. The strand's next event ends the wait.
+  /// The strand is about to wait at `object` for other strands: the first four for kWake, then for
+  /// the arrival of all at a barrier, of all threads of the innermost region or of region `object`,
+  /// and for the tasks that it has made, or that are in its group if there is an `object`.
+  /// `value`: the place; for regions also the number of threads, for waits that end at a time
+  /// kHasLimit (await_value). Returns 1 if it is to wait by kAwait first. The strand's next event
+  /// ends the wait.
   kAwaitsCondition,
   kAwaitsSemaphore,
+  kAwaitsMutex,
+  kAwaitsWord,  ///< a word that it waits for by futex()
   kAwaitsBarrier,
   kAwaitsTeam,
   kAwaitsMembers,
-  kAwait,         ///< returns when what the strand awaits may have come
+  kAwaitsTasks,
+  kAwaitsThread,  ///< ... or for the end of a thread, which the library is told of: never 1
+  kAwait,         ///< returns when what the strand awaits may have come: 1 by kWake, else 0
+  kTimedOut,      ///< a wait at `object` has ended without success; `value`: the place
   kWake,          ///< what strands await at `object` may have come
   kParallel,      ///< a parallel region `object` begins; `value`: the threads asked for, 0: any
   kMember,        ///< the calling thread begins its part of it; `value`: its frame
@@ -143,6 +150,7 @@ enum class Sync : uint8_t {
 };
 /// The value of an event about `threads` threads at `place`; addresses of code have 48 bits.
 constexpr unsigned kPlaceBits = 48;
+constexpr int kHasLimit = 1 << 15;
 inline uint64_t await_value(const void* place, int threads) {
   return reinterpret_cast<uintptr_t>(place) | static_cast<uint64_t>(threads) << kPlaceBits;
 }
