@@ -598,6 +598,7 @@ struct Process {
   bool makes_others = false;  ///< extensions make communicators that are not tracked
   bool has_windows = false;   ///< a rank has made a window
   bool has_facts = false;     ///< the plugin of mpicc -check has compiled a program here
+  bool has_heap = false;      ///< such a program has told of blocks of its heap
   bool asked_model = false;   ///< a rank has asked for MPI_WIN_MODEL
   /// Calls that impose an order which is not tracked (windows, other jobs) were made, so races are
   /// not reported.

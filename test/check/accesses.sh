@@ -123,6 +123,32 @@ for level in -O0 -O1 -O2; do
   named objects.cc 5
 done
 
+# ---- Memory that calls of MPI alone name ----------------------------------------------------------------------------------
+# Nothing but the allocation tells that the program is compiled so.
+cat >blocks.cc <<'END'
+#include <mpi.h>
+#include <array>
+#include <cstdlib>
+static void share(void* p, int n) { MPI_Bcast(p, n, MPI_CHAR, 0, MPI_COMM_WORLD); } // OWNER
+int main(int argc, char** argv) {
+  const int more = argc > 1 ? 100 : 0;
+  MPI_Init(&argc, &argv);
+  char* p = static_cast<char*>(std::calloc(1000, 1));
+  share(p + 500, 500 + more);
+  std::free(p);
+  std::array<float, 200> a{};
+  MPI_Bcast(a.data() + 100, 100 + more, MPI_FLOAT, 0, MPI_COMM_SELF); // OWNER
+  MPI_Finalize();
+  return 0;
+}
+END
+for level in -O0 -O2; do
+  "$bin/mpicxx" -check -g -w $level blocks.cc -o blocks || fail "mpicxx -check blocks.cc"
+  each 0 blocks.cc blocks
+  status 86 -check -n 2 -nfg 3 ./blocks wrong
+  named blocks.cc 5
+done
+
 # ---- Fortran ---------------------------------------------------------------------------------------------------------
 cat >arrays.f90 <<'END'
 program arrays

@@ -80,6 +80,16 @@ def bounds(case):
          f"  MPI_Buffer_attach(p, wrong ? 8000 : 4000);{HERE}\n  MPI_Buffer_detach(&p, &bytes);\n  free(p);", "memory")
 
 
+def arrays(case):
+    """Arrays of requests and statuses that are shorter than the count."""
+    for what, (declaration, freed) in {"local": ("  MPI_Status st[4];\n", ""), "of the heap": ("  MPI_Status* st = calloc(4, sizeof *st);\n", "  free(st);")}.items():
+        for name, call in {"Waitall": "MPI_Waitall(wrong ? 6 : 4, q, st);", "Testall": "MPI_Testall(wrong ? 6 : 4, q, &c[0], st);",
+                           "Waitsome": "MPI_Waitsome(wrong ? 6 : 4, q, &c[0], &c[1], st);"}.items():
+            case("arguments", f"{name}: an array of statuses, {what}, that is too short",
+                 f"  MPI_Request q[6] = {{MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL}};\n"
+                 f"{declaration}  {call}{HERE}\n{freed}", "memory")
+
+
 def lives(case):
     wait = "  MPI_Send(a, 8, MPI_INT, next, 5, w);\n  MPI_Wait(&pending, IGNORE);\n"
     for name, make in {"malloc": "malloc(4096)", "calloc": "calloc(64, 4)"}.items():
@@ -89,6 +99,14 @@ def lives(case):
         case("buffers", f"a block of the heap that nothing has written: {name}",
              f"  int* p = {make};\n  GOOD memset(p, 0, 40);\n  static int r[10];\n  MPI_Irecv(r, 10, MPI_INT, before, 5, w, &pending);\n"
              f"  MPI_Send(p, 10, MPI_INT, next, 5, w);{HERE}\n  MPI_Wait(&pending, IGNORE);\n  free(p);", "memory") if name == "malloc" else None
+    case("buffers", "a block of the heap is sent that was written in part",
+         f"  int* p = malloc(160);\n  memset(p, 0, wrong ? 80 : 160);\n  static int r[40];\n  MPI_Irecv(r, 40, MPI_INT, before, 5, w, &pending);\n"
+         f"  MPI_Send(p, 40, MPI_INT, next, 5, w);{HERE}\n  MPI_Wait(&pending, IGNORE);\n  free(p);", "memory")
+    for name in ("MPI_Bcast(&{0}, 1, MPI_DOUBLE, 0, w);", "MPI_Ibcast(&{0}, 1, MPI_DOUBLE, 0, w, &q);\n  MPI_Wait(&q, IGNORE);"):
+        first, *rest = name.split("\n")
+        case("buffers", f"{name[:10]}: the root broadcasts what nothing has written",
+             "  MPI_Request q = MPI_REQUEST_NULL;\n  double x, y = rank;\n  (void)q;\n  if (wrong) {\n  " + "\n".join([first.format("x") + HERE, *rest])
+             + "\n  y = x;\n  } else {\n  " + name.format("y") + "\n  }\n  c[0] = y > 1;", "memory")
     case("buffers", "a function has returned", f"  begin();\n  BAD MPI_Send(a, 8, MPI_INT, next, 5, w); /* HERE */\n  BAD MPI_Wait(&pending, IGNORE);", "memory")
     for name, call in CALLS.items():
         for n in (1, 4):
@@ -114,5 +132,6 @@ def statuses(case):
 def memory(case):
     types(case)
     bounds(case)
+    arrays(case)
     lives(case)
     statuses(case)

@@ -616,6 +616,7 @@ void follow_accesses(Rank* rank) {
     if (waiting.first != rank->word) return false;
     // From here on other threads of the rank may be the first to make an access.
     if (wants_accesses() && !g_process.ranks_share) {
+  if (g_process.has_heap && wants_accesses() && !g_process.ranks_share) follow(rank);
       follow(rank);
       rank->owned->attach(waiting.second, rank);
     } else {

@@ -111,6 +111,16 @@ struct BufferReach {
   const char *low = nullptr, *high = nullptr;
 };
 
+/// The bytes of an element of the array of requests or statuses that a completion of `count`
+/// requests is given; 0: it is another argument, or MPI_STATUSES_IGNORE.
+int64_t bytes_of_result(const CheckedCall& call, int argument) {
+  const std::string_view name = call.info().parameters[argument].name;
+  if (!std::string_view(call.info().parameters[0].name).ends_with("count")) return 0;
+  if (name == "array_of_requests") return sizeof(MPI_Request);
+  const bool ignored = call.record().words[argument] == word(MPI_STATUSES_IGNORE);
+  return name == "array_of_statuses" && !ignored ? sizeof(MPI_Status) : 0;
+}
+
 BufferReach reach_of(CheckedCall* call, int argument) {
   const CallRecord& record = call->record();
   const auto base = reinterpret_cast<const char*>(record.words[argument]);
@@ -126,6 +136,8 @@ BufferReach reach_of(CheckedCall* call, int argument) {
     default:
       break;
   }
+  if (call->info().role == CallRole::kCompletion)
+    return {base, base + call->at(0) * bytes_of_result(*call, argument)};
   if (!(call->info().sets.buffers >> argument & 1)) return {};
   collect_buffers(call);
   if (!call->has_lists()) return {};
@@ -154,15 +166,15 @@ void check_bounds(CheckedCall* call, const BufferReach& reach, const ProgramObje
 }
 
 /// Fresh blocks of the heap are filled with this byte, up to so many bytes: where all of a message
-/// still has it, most likely nothing has written it.
+/// still has it, or its last bytes, most likely nothing has written them.
 constexpr unsigned char kUnwritten = 0xb7;
-constexpr size_t kMostMarked = 4096, kFewestMarked = 4;
+constexpr size_t kMostMarked = 4096, kFewestMarked = 4, kLastMarked = 32;
 
 bool looks_unwritten(const BufferReach& reach, const ProgramObject& block) {
   const auto bytes = static_cast<size_t>(reach.high - reach.low);
   if (bytes < kFewestMarked || reach.high > block.low + kMostMarked || reach.high > block.high)
     return false;
-  return std::all_of(reach.low, reach.high,
+  return std::all_of(reach.high - std::min(bytes, kLastMarked), reach.high,
                      [](char c) { return static_cast<unsigned char>(c) == kUnwritten; });
 }
 
@@ -261,6 +273,13 @@ void check_type(CheckedCall* call, const ProgramBuffer& b, const Parameter& p) {
          {me_with(*call, std::string("buffer of ") + words)}, note);
 }
 
+bool is_root_of_broadcast(const CheckedCall& call) {
+  const int id = call.record().id;
+  if (id != kCall_MPI_Bcast && id != kCall_MPI_Ibcast) return false;
+  const OwnComm* own = call.rank()->comm_of(static_cast<MPI_Comm>(call.value(&Positions::comm)));
+  return own && !own->comm->inter && call.value(&Positions::root) == own->rank;
+}
+
 void check_buffer(CheckedCall* call, const ProgramBuffer& b, const ProgramObject& object) {
   const CallInfo& info = call->info();
   if (b.argument < 0 || b.argument >= info.count) return;
@@ -269,7 +288,7 @@ void check_buffer(CheckedCall* call, const ProgramBuffer& b, const ProgramObject
   if (object.low && reach.low) check_bounds(call, reach, object);
   // What a persistent operation sends counts only when it starts.
   if (b.unwritten && info.starts != Starts::kPersistent && reach.low &&
-      p.what == ParameterUse::kRead && reach.high > reach.low)
+      (p.what == ParameterUse::kRead || is_root_of_broadcast(*call)) && reach.high > reach.low)
     report(FindingKind::kBuffers, "memory is sent that nothing has written",
            "what is sent has a value: the program stores it before", {call->me()});
   if (call->at(b.argument) != word_of_in_place()) check_type(call, b, p);
@@ -313,7 +332,8 @@ void check_program_objects(CheckedCall* call) {
                                   call->record().id == kCall_MPI_Win_create_c ||
                                   call->record().id == kCall_MPI_Buffer_attach ||
                                   call->record().id == kCall_MPI_Buffer_attach_c);
-    if (!sized && !(call->info().sets.buffers >> i & 1)) continue;
+    const bool results = call->info().role == CallRole::kCompletion;
+    if (!sized && !results && !(call->info().sets.buffers >> i & 1)) continue;
     const BufferReach reach = reach_of(call, i);
     if (!reach.low || reach.low >= reach.high) continue;
     const ProgramObject object = object_of(*call->rank(), reach);
@@ -420,7 +440,10 @@ EXPORT void fgmpi_check_call(const fgmpi::access::ProgramCall* call) {
 /// The functions behind access::Allocated and access::Freed.
 EXPORT void fgmpi_check_allocated(void* block, size_t bytes, bool fresh) {
   add_heap_block(block, bytes);
-  if (Rank* rank = current_rank(); rank && rank->order)
+  g_process.has_heap = true;
+  Rank* rank = current_rank();
+  if (rank && !rank->owned && !rank->ended) follow_program(rank);
+  if (rank && rank->order)
     rank->order->forget_memory(reinterpret_cast<uintptr_t>(block),
                                reinterpret_cast<uintptr_t>(block) + bytes);
   if (fresh) std::memset(block, kUnwritten, std::min(bytes, kMostMarked));

@@ -71,6 +71,19 @@ struct BufferFacts {
   bool is_member = false;   ///< it points to a member of a structure
 };
 
+/// Is it a call of a member of std::array, which returns an address in the array?
+bool is_in_array(gimple* statement) {
+  tree callee = is_gimple_call(statement) ? gimple_call_fndecl(statement) : NULL_TREE;
+  tree of = callee ? DECL_CONTEXT(callee) : NULL_TREE;
+  tree name = of && TREE_CODE(of) == RECORD_TYPE ? TYPE_NAME(of) : NULL_TREE;
+  if (!name || TREE_CODE(name) != TYPE_DECL || !DECL_NAME(name) || !DECL_CONTEXT(name) ||
+      TREE_CODE(DECL_CONTEXT(name)) != NAMESPACE_DECL || !DECL_NAME(DECL_CONTEXT(name)))
+    return false;
+  return gimple_call_num_args(statement) > 0 && POINTER_TYPE_P(TREE_TYPE(TREE_TYPE(callee))) &&
+         strcmp(IDENTIFIER_POINTER(DECL_NAME(name)), "array") == 0 &&
+         strcmp(IDENTIFIER_POINTER(DECL_NAME(DECL_CONTEXT(name))), "std") == 0;
+}
+
 /// Follows the pointer to the variable that it points into.
 tree variable_of(tree pointer) {
   for (int depth = 0; depth < 16; ++depth) {
@@ -84,6 +97,10 @@ tree variable_of(tree pointer) {
     }
     if (TREE_CODE(pointer) != SSA_NAME) return NULL_TREE;
     gimple* from = SSA_NAME_DEF_STMT(pointer);
+    if (is_in_array(from)) {
+      pointer = gimple_call_arg(from, 0);
+      continue;
+    }
     if (!is_gimple_assign(from)) return NULL_TREE;
     const tree_code code = gimple_assign_rhs_code(from);
     if (code != POINTER_PLUS_EXPR && code != SSA_NAME && code != ADDR_EXPR &&
@@ -164,6 +181,13 @@ bool is_local(function* f, tree variable) {
          decl_function_context(variable) == f->decl;
 }
 
+/// Does the statement read from the variable, and nothing else with it?
+bool only_reads(gimple* statement, tree variable) {
+  return gimple_assign_load_p(statement) &&
+         get_base_address(gimple_assign_rhs1(statement)) == variable &&
+         mentions_in(gimple_assign_lhs(statement), variable) == 0;
+}
+
 /// How often the statement names the variable, other than in arguments of MPI that
 /// `allowed(callee's name, type of the parameter)` holds for.
 template <class Allowed>
@@ -181,9 +205,9 @@ unsigned other_mentions(gimple* statement, tree variable, Allowed&& allowed) {
   return all - in_arguments;
 }
 
-/// Is each mention of the local variable in the function such an argument?
+/// Is each mention of the local variable in the function such an argument? `or_read`: or a load.
 template <class Allowed>
-bool is_only(function* f, tree variable, Allowed&& allowed) {
+bool is_only(function* f, tree variable, bool or_read, Allowed&& allowed) {
   if (!is_local(f, variable)) return false;
   basic_block block;
   FOR_EACH_BB_FN(block, f) {
@@ -194,17 +218,23 @@ bool is_only(function* f, tree variable, Allowed&& allowed) {
       gimple* statement = gsi_stmt(gsi);
       if (is_gimple_debug(statement) || gimple_clobber_p(statement) || is_facts_call(statement))
         continue;
+      if (or_read && only_reads(statement, variable)) continue;
       if (other_mentions(statement, variable, allowed)) return false;
     }
   }
   return true;
 }
 
-/// Has nothing in the function written the variable, because only MPI reads it?
+/// Does the function broadcast the buffer? The root, which only the run shows, reads it.
+bool is_broadcast(const char* name) {
+  return strcmp(name, "MPI_Bcast") == 0 || strcmp(name, "MPI_Ibcast") == 0;
+}
+
+/// Has nothing in the function written the variable, because only loads and MPI read it?
 bool is_never_written(function* f, tree variable) {
-  return is_only(f, variable, [](const char*, tree parameter) {
+  return is_only(f, variable, true, [](const char* name, tree parameter) {
     bool reads = false;
-    return is_buffer(parameter, &reads) && reads;
+    return is_buffer(parameter, &reads) && (reads || is_broadcast(name));
   });
 }
 
@@ -213,6 +243,15 @@ bool is_status(tree parameter) {
   tree name = TYPE_NAME(TYPE_MAIN_VARIANT(TREE_TYPE(parameter)));
   if (name && TREE_CODE(name) == TYPE_DECL) name = DECL_NAME(name);
   return name && strcmp(IDENTIFIER_POINTER(name), "MPI_Status") == 0;
+}
+
+/// Is it the array of requests or statuses of a call that completes several requests?
+bool is_result_array(const char* name, unsigned argument, tree parameter) {
+  static const char* const kSeveral[] = {"MPI_Waitall",  "MPI_Testall", "MPI_Waitsome",
+                                         "MPI_Testsome", "MPI_Waitany", "MPI_Testany"};
+  for (const char* one : kSeveral)
+    if (strcmp(name, one) == 0) return argument == 1 || (argument > 1 && is_status(parameter));
+  return false;
 }
 
 /// Is the status that the call fills in a local variable from which nothing reads the source? How
@@ -224,7 +263,7 @@ bool is_status_unread(function* f, gimple* statement) {
     if (!is_status(TREE_VALUE(parameters)) || TYPE_READONLY(TREE_TYPE(TREE_VALUE(parameters))))
       continue;
     tree variable = variable_of(gimple_call_arg(statement, i));
-    return variable && is_only(f, variable, [](const char* name, tree parameter) {
+    return variable && is_only(f, variable, false, [](const char* name, tree parameter) {
              return is_status(parameter) && strncmp(name, "MPI_Status_", 11) != 0;
            });
   }
@@ -256,12 +295,15 @@ bool announce(function* f, gimple_stmt_iterator* gsi) {
     arguments[2 * i] = null_pointer();
     arguments[2 * i + 1] = size_zero_node;
   }
+  const char* name = IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(statement)));
   unsigned found = 0;
   for (unsigned i = 0; i < gimple_call_num_args(statement) && parameters && found < kMostBuffers;
        ++i, parameters = TREE_CHAIN(parameters)) {
     bool reads = false;
-    if (!is_buffer(TREE_VALUE(parameters), &reads)) continue;
-    const BufferFacts facts = facts_of(gimple_call_arg(statement, i));
+    const bool is_array = is_result_array(name, i, TREE_VALUE(parameters));
+    if (!is_array && !is_buffer(TREE_VALUE(parameters), &reads)) continue;
+    BufferFacts facts = facts_of(gimple_call_arg(statement, i));
+    if (is_array) facts.type = NULL_TREE;
     if (!facts.type && !facts.object) continue;
     std::string scalars;
     size_t fields = 0;
@@ -271,7 +313,8 @@ bool announce(function* f, gimple_stmt_iterator* gsi) {
     else
       scalars.clear();
     if (scalars.empty() && !facts.object) continue;
-    const bool unwritten = reads && facts.object && is_never_written(f, facts.object);
+    const bool unwritten =
+        (reads || is_broadcast(name)) && facts.object && is_never_written(f, facts.object);
     text += std::to_string(i) + (unwritten ? "!" : "") + (facts.is_member ? "." : "") + ":" +
             std::to_string(bytes) + ":" + scalars + ":" + words_of(facts.type) + ";";
     if (facts.object) {
@@ -282,8 +325,7 @@ bool announce(function* f, gimple_stmt_iterator* gsi) {
   }
   const bool unread = is_status_unread(f, statement);
   if (found == 0 && !unread) return false;
-  text = std::string(IDENTIFIER_POINTER(DECL_NAME(gimple_call_fndecl(statement)))) +
-         (unread ? "?|" : "|") + text;
+  text = std::string(name) + (unread ? "?|" : "|") + text;
   tree words = build_string_literal(text.size() + 1, text.c_str());
   gcall* call = gimple_build_call(facts_function(), 5, words, arguments[0],
                                   fold_convert(size_type_node, arguments[1]), arguments[2],
