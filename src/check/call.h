@@ -374,6 +374,8 @@ void check_results_apart(CheckedCall* call);
 void check_received_types(CheckedCall* call);
 void check_operation_types(CheckedCall* call);
 /// Rule: is the key MPI_TAG_UB used as a tag?
+/// Do the origin's types match those of the target of a one-sided operation?
+void check_target_types(CheckedCall* call);
 void check_tags(CheckedCall* call);
 /// Writes the ranks given in the remembered calls on a communicator, or in all of them, to the
 /// spool. After the job, ranks that look computed are reported in a note.

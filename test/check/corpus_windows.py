@@ -128,6 +128,15 @@ def conflicts(case):
             case("windows", f"Put into what its owner {what}, {flavor}", body_of(flavor, "fence", ops))
 
 
+def types(case):
+    """The elements at the origin are not those at the target."""
+    for k, (name, rest) in enumerate({"Put": "", "Get": "", "Accumulate": " MPI_SUM,", "Get_accumulate": " MPI_SUM,"}.items()):
+        result = "c, 4, MPI_INT, " if name == "Get_accumulate" else ""
+        for what, (n, t) in {"other types": ("2", "MPI_DOUBLE"), "fewer elements": ("3", "MPI_INT")}.items():
+            op = f"MPI_{name}(b, 4, MPI_INT, {result}0, at(0, 0), wrong ? {n} : 4, wrong ? {t} : MPI_INT,{rest} x);"
+            case("types", f"{name}: {what} at the target", body_of(FLAVORS[k], "fence", f"  if (rank == 1) {{\n  {op}{HERE}\n  }}\n"), "windows")
+
+
 def local_memory(case):
     uses = {"sent": ("Get", "MPI_Send({m}, 4, MPI_INT, rank, 5, w);", "MPI_Irecv(d, 4, MPI_INT, rank, 5, w, &q);"),
             "received": ("Put", "MPI_Recv({m}, 4, MPI_INT, rank, 5, w, IGNORE);", "MPI_Isend(d, 4, MPI_INT, rank, 5, w, &q);"),
@@ -400,6 +409,7 @@ def fences(case):
 
 def windows(case):
     conflicts(case)
+    types(case)
     local_memory(case)
     epochs(case)
     requests(case)

@@ -78,7 +78,7 @@ def table_of_rules():
 
 # Rules of calls that are never handled as repeated ones: results that have one address are those of MPI_Testany and its kind, and
 # calls with windows and other jobs hide the order. And those whose answers never change: operations of MPI on its own types, and tags.
-NOT_REPEATED = {"check_results_apart", "record_unknown_order", "check_operation_types", "check_tags"}
+NOT_REPEATED = {"check_results_apart", "check_target_types", "record_unknown_order", "check_operation_types", "check_tags"}
 
 
 def loops(arguments, draw):

@@ -86,6 +86,28 @@ void check_received_types(CheckedCall* call) {
   }
 }
 
+void check_target_types(CheckedCall* call) {
+  const int count = call->find("origin_count"), type = call->find("origin_datatype"),
+            target_count = call->find("target_count"), target = call->find("target_datatype");
+  if (count < 0 || type < 0 || target_count < 0 || target < 0 ||
+      call->value(&Positions::target) == MPI_PROC_NULL)
+    return;
+  const auto at_target = static_cast<MPI_Datatype>(call->at(target));
+  const TypeSignature there = signature_of(at_target, call->at(target_count));
+  // Where MPI_Get_accumulate only reads, the origin's arguments have no meaning.
+  const int op = call->info().at.op;
+  const bool reads = op >= 0 && static_cast<MPI_Op>(call->at(op)) == MPI_NO_OP;
+  const int result_count = call->find("result_count"), result = call->find("result_datatype");
+  const auto given = static_cast<MPI_Datatype>(call->at(result >= 0 && reads ? result : type));
+  const int64_t of_given = call->at(result >= 0 && reads ? result_count : count);
+  if (of_given < 0 || call->at(target_count) < 0 || signature_of(given, of_given) == there) return;
+  findings::Participant me = call->me();
+  me.role =
+      "gives " + words_of(given, of_given) + " and " + words_of(at_target, call->at(target_count));
+  report(FindingKind::kTypes, "origin and target of a one-sided operation have other types",
+         "the types at the target are those of the origin, one by one", {std::move(me)});
+}
+
 void check_tags(CheckedCall* call) {
   constexpr int64_t kAround = 1000;
   for (const int8_t at : {call->info().at.send_tag, call->info().at.recv_tag}) {
