@@ -162,9 +162,11 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
   rank_->begin_call(record_);
   if (g_process.threads) enter_call(this);
   const uint64_t before = g_process.reports;
-  // Loads and stores since the last call come before what this call lets the rank know.
+  // Loads and stores since the last call come before what this call lets the rank know. But those
+  // of a rank with threads may follow what one of them has found in the memory.
+  if (rank_->has_windows && g_process.threads) learn_of_windows(this);
   if (rank_->owned && (own_thread || g_process.threads) && outer_) compare_exposed_accesses(this);
-  if (rank_->has_windows && own_thread) learn_of_windows(this);
+  if (rank_->has_windows && !g_process.threads) learn_of_windows(this);
   if (rank_->owned && own_thread && outer_) check_program_objects(this);
   if (!rank_->regions.empty() && rank_->regions.size() <= kFewPending && own_thread && outer_)
     check_frames(this, place, static_cast<const char*>(__builtin_frame_address(0)));

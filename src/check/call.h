@@ -525,6 +525,8 @@ void follow_order();
 /// from now on. For repeated calls, which have no buffers there, learn_of_updates_quickly()
 /// suffices.
 void learn_of_windows(CheckedCall* call);
+/// The call that the calling thread is in; null: none.
+const CallRecord* call_here(const Rank* rank);
 /// Do buffers of the call lie in memory of the rank's windows?
 bool uses_windows(const CheckedCall& call);
 /// The rank may know of all events of all ranks, because of a call whose order is not tracked.

@@ -85,6 +85,7 @@ def accesses(case):
     segments(case)
     attached(case)
     many_places(case)
+    own_operations(case)
     def both(kind, name, place, begin, access, end, fine, around=("", "")):
         declaration, freed = PLACES[place]
         # The called function has the marked line.
@@ -547,3 +548,17 @@ def many_places(case):
                 case("windows", f"Put and store {which} of {n} that do not touch, {'operation' if first else 'store'} first", "  MPI_Win x;\n  int* p;\n"
                      "  MPI_Win_allocate(4096 * sizeof(int), sizeof(int), MPI_INFO_NULL, w, &p, &x);\n  MPI_Win_fence(0, x);\n"
                      + (put + "  MPI_Barrier(w);\n" + stores if first else stores + "  if (rank == 1) usleep(50000);\n" + put) + "  MPI_Win_fence(0, x);\n  MPI_Win_free(&x);", program="accesses")
+
+
+def own_operations(case):
+    """Operations of a rank on its own memory after a put of another that is not complete, though a message has come."""
+    for op in ("MPI_Put(c, 1, MPI_INT, 1, 0, 1, MPI_INT, x);", "MPI_Get(c, 1, MPI_INT, 1, 0, 1, MPI_INT, x);",
+                            "MPI_Accumulate(c, 1, MPI_INT, 1, 0, 1, MPI_INT, MPI_SUM, x);"):
+        for twin in ("flush", "load"):
+            waits = "  GOOD while (!mine[0]) MPI_Win_sync(x);\n" if twin == "load" else ""
+            case("windows", f"Put, no flush, a message, and {op[4:op.index('(')]} by the owner, the twin with a {twin}",
+                 "  MPI_Win x;\n  int* mine;\n  MPI_Win_allocate(16, 4, MPI_INFO_NULL, w, &mine, &x);\n  mine[0] = 0;\n  a[0] = 7;\n  MPI_Barrier(w);\n"
+                 f"  MPI_Win_lock_all(0, x);\n  if (rank == 0) {{\n  MPI_Put(a, 1, MPI_INT, 1, 0, 1, MPI_INT, x);{HERE}\n"
+                 f"  {'GOOD MPI_Win_flush(1, x);' if twin == 'flush' else ''}\n  MPI_Send(a, 0, MPI_INT, 1, 5, w);\n  }} else if (rank == 1) {{\n"
+                 f"  MPI_Recv(b, 0, MPI_INT, 0, 5, w, IGNORE);\n{waits}  {op}{HERE}\n  }}\n  MPI_Win_unlock_all(x);\n  MPI_Barrier(w);\n  MPI_Win_free(&x);",
+                 program="accesses")

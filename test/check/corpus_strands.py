@@ -208,3 +208,10 @@ def windows(both):
                  "  MPI_Win x;\n  MPI_Group all;\n  int* mine;\n  MPI_Comm_group(w, &all);\n  MPI_Win_allocate(16, 4, MPI_INFO_NULL, w, &mine, &x);\n"
                  f"  mine[0] = mine[1] = 0;\n  MPI_Barrier(w);\n  {begin}\n  TWO {{\n  FIRST MPI_Put(a, 1, MPI_INT, next, 0, 1, MPI_INT, x);{HERE}\n"
                  f"  SECOND {{ {access}{HERE}\n  }}\n  }}\n  {end}\n  MPI_Group_free(&all);\n  MPI_Win_free(&x);")
+    # In an epoch of locks what counts is the order, whichever threads call.
+    for what, call in (("put", "MPI_Put(a, 1, MPI_INT, LAST, 0, 1, MPI_INT, x);"), ("get", "MPI_Get(v, 1, MPI_INT, LAST, 0, 1, MPI_INT, x);")):
+        both("windows", f"a put and a {what} of threads of two ranks under locks",
+             "  MPI_Win x;\n  int* mine;\n  MPI_Win_allocate(16, 4, MPI_INFO_NULL, w, &mine, &x);\n  mine[0] = 0;\n  MPI_Barrier(w);\n  if (rank < 2) TWO {\n"
+             "  SECOND {\n  if (!wrong && rank == 1) MPI_Recv(b, 0, MPI_INT, 0, 5, w, IGNORE);\n  MPI_Win_lock(MPI_LOCK_SHARED, LAST, 0, x);\n"
+             f"  if (rank == 0) {{\n  MPI_Put(a, 1, MPI_INT, LAST, 0, 1, MPI_INT, x);{HERE}\n  }} else {{\n  {call}{HERE}\n  }}\n"
+             "  MPI_Win_unlock(LAST, x);\n  if (!wrong && rank == 0) MPI_Send(a, 0, MPI_INT, 1, 5, w);\n  }\n  }\n  MPI_Barrier(w);\n  MPI_Win_free(&x);")

@@ -263,7 +263,7 @@ bool OwnedMemory::is_exposed(uintptr_t address, size_t bytes) const {
 
 bool OwnedMemory::touch(const ProgramAccess& a) {
   for (const Exposed& e : exposed_) {
-    if (!(e.epoch || (e.ordered && !g_process.threads)) || !e.meets(a.address, a.bytes)) continue;
+    if (!(e.epoch || e.ordered) || !e.meets(a.address, a.bytes)) continue;
     const uintptr_t low = std::max(a.address, e.low), high = std::min(a.address + a.bytes, e.high);
     // An atomic change, or a load in a loop, may be how the program waits for an operation of
     // another rank. Loads do not displace stores.
@@ -472,11 +472,13 @@ void record_poll(Rank* rank, const ProgramAccess& a) {
   OwnedMemory& owned = *rank->owned;
   if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank) || getpid() != g_process.pid)
     return;
+  owned.record_load();
   {
     std::lock_guard guard(owned.lock);
     owned.add_polled(a.address, a.bytes);
   }
-  MPIX_Tool_updates();
+  // A rank with threads learns at its next call (CheckedCall).
+  if (!g_process.threads) MPIX_Tool_updates();
 }
 
 /// Records an access to windows' memory. The next call of MPI compares it; if the list is full, it
@@ -485,6 +487,7 @@ void record_exposed_access(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
   if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank)) return;
+  if (a.reads) owned.record_load();
   if (owned.has_polled() && getpid() == g_process.pid) MPIX_Tool_updates();
   bool full = false;
   {
@@ -499,14 +502,16 @@ void record_exposed_access(Rank* rank, const ProgramAccess& a) {
 }
 
 /// Records an access to windows' memory by a thread that the rank's other threads may change the
-/// windows beside. The rank's next call of MPI compares it, where it was in an epoch of fences or
-/// MPI_Win_post; what is more than the list takes until then is not compared.
+/// windows beside. The rank's next call of MPI compares it; what is more than the list takes until
+/// then is not compared.
 void record_in_epoch(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   if (!is_in_program(rank)) return;
   OwnedMemory& owned = *rank->owned;
   std::lock_guard guard(owned.lock);
-  if (owned.is_exposed(a.address, a.bytes)) owned.touch(a);
+  if (!owned.is_exposed(a.address, a.bytes)) return;
+  if (a.reads) owned.record_load();
+  owned.touch(a);
 }
 
 /// The finding for an access, unless it is legal or was found before.
@@ -611,12 +616,12 @@ void report_accesses() {
 void follow_accesses(Rank* rank) {
   rank->word = MPIX_Tool_word();
   rank->thread = pthread_self();
+  if (g_process.has_heap && wants_accesses() && !g_process.ranks_share) follow(rank);
   std::lock_guard guard(g_waiting_lock);
   std::erase_if(g_waiting, [&](const auto& waiting) {
     if (waiting.first != rank->word) return false;
     // From here on other threads of the rank may be the first to make an access.
     if (wants_accesses() && !g_process.ranks_share) {
-  if (g_process.has_heap && wants_accesses() && !g_process.ranks_share) follow(rank);
       follow(rank);
       rank->owned->attach(waiting.second, rank);
     } else {
@@ -637,12 +642,11 @@ EXPORT void fgmpi_check_access(AccessView* view, const ProgramAccess* access) {
   if (!rank) rank = adopt(view);
   if (!rank || !rank->owned) return;
   if (fgmpi::access::is_poll(*access)) {
-    if (!g_process.threads) record_poll(rank, *access);
+    record_poll(rank, *access);
     return;
   }
   if (joins_run(rank, *access)) return;
-  // With threads, a call of another thread may order an access before or after those of other
-  // ranks, which is not tracked. What is in one epoch of fences conflicts all the same.
+  // With threads, the rank's next call compares the access, by the order that is known then.
   if (!g_process.threads && is_main_thread(rank)) {
     meet_under_way(rank, *access);
     record_exposed_access(rank, *access);

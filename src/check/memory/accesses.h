@@ -100,6 +100,10 @@ class OwnedMemory {
   /// Has the program waited so since its last call of MPI? A later load may follow what it has
   /// found.
   bool has_polled() const { return has_polled_; }
+  /// The program has loaded from memory of windows, and may have found there what others have done.
+  void record_load() { has_loaded_.store(true, std::memory_order_relaxed); }
+  /// Has it, since the last call of this?
+  bool take_loads() { return has_loaded_.exchange(false, std::memory_order_relaxed); }
   const std::vector<Exposed>& exposed() const { return exposed_; }
   /// Returns the recorded accesses and clears the list.
   std::vector<Touched> extract_touched();
@@ -159,6 +163,7 @@ class OwnedMemory {
   std::vector<PolledBytes> polled_;  ///< the last kMostPolled of them
   size_t next_polled_ = 0;
   bool has_polled_ = false;
+  std::atomic<bool> has_loaded_ = false;
   size_t last_touched_ = 0;  ///< index of the access that was widened last
   OwnedRegions entries_[2];  ///< [0]: regions that operations read, [1]: that they write
   /// The number of regions in each granule; a counter that reaches 255 stays there until the rank

@@ -21,16 +21,6 @@ MPI_Win window_of(const CallRecord& call) {
   return MPI_WIN_NULL;
 }
 
-namespace {
-
-/// Accesses in epochs of fences or MPI_Win_post are being passed to the library outside of a call.
-/// The process has no threads then.
-bool g_tells_epochs = false;
-
-/// Accesses outside of such epochs are being passed to the library.
-bool g_tells_used = false;
-
-/// The call that the calling thread is in; null: none.
 const CallRecord* call_here(const Rank* rank) {
   if (!rank) return nullptr;
   if (!g_process.threads) return rank->current;
@@ -39,6 +29,15 @@ const CallRecord* call_here(const Rank* rank) {
       [](const CheckedCall* call) { return pthread_equal(call->thread(), pthread_self()); });
   return found == rank->inside.rend() ? nullptr : &(*found)->record();
 }
+
+namespace {
+
+/// Accesses in epochs of fences or MPI_Win_post are being passed to the library outside of a call.
+/// The process has no threads then.
+bool g_tells_epochs = false;
+
+/// Accesses outside of such epochs are being passed to the library.
+bool g_tells_used = false;
 
 unsigned long long place_of_call() {
   const CallRecord* call = call_here(current_rank());

@@ -9,6 +9,7 @@
 
 #include "check/call.h"
 #include "check/extensions.h"
+#include "check/memory/accesses.h"
 
 namespace fgmpi::check {
 namespace {
@@ -19,8 +20,7 @@ enum EventWord { kEvent, kFirstComm, kMoreComms = kFirstComm + 2 * kMostComms };
 static_assert(sizeof(MPIX_Tool_event) == (kMoreComms + 1) * sizeof(uint64_t));
 
 bool is_order_known() {
-  return g_process.follows_order() && !g_process.threads && !g_process.makes_others &&
-         !g_process.opens_groups;
+  return g_process.follows_order() && !g_process.makes_others && !g_process.opens_groups;
 }
 
 void stamp_event(MPIX_Tool_event* now, int fresh) {
@@ -60,6 +60,18 @@ void learn_time(Rank* rank, long long time) {
   if (rank && is_order_known()) rank->knows.learn_named({kOfTime, static_cast<uint64_t>(time)});
 }
 
+/// The checker asks the library what others have changed (learn_of_updates).
+thread_local bool t_learns_of_updates = false;
+
+/// The library has something that the rank may know of now. What others have changed by the time of
+/// an operation the rank knows only if learn_of_updates() has said so before.
+void told_of(long long time) {
+  Rank* rank = current_rank();
+  const CallRecord* call = call_here(rank);
+  const bool is_operation = call && call->info().at.target >= 0 && call->info().sets.buffers;
+  if (t_learns_of_updates || !is_operation || time == INT64_MAX) learn_time(rank, time);
+}
+
 /// The part of a buffer in memory of the rank's windows begins at its address. A buffer of a
 /// derived type may begin elsewhere; then it counts as if it were ordered with all later calls.
 bool is_in_window(const Rank& rank, int64_t address) {
@@ -72,22 +84,28 @@ bool is_in_window(const Rank& rank, int64_t address) {
 }  // namespace
 
 void follow_order() {
-  static const MPIX_Tool_order order = {stamp_event, is_ordered_before,
-                                        [](long long time) { learn_time(current_rank(), time); }};
+  static const MPIX_Tool_order order = {stamp_event, is_ordered_before, told_of};
   if (MPIX_Tool_orders) MPIX_Tool_orders(&order);
 }
 
 void learn_of_windows(CheckedCall* call) {
   if (call->nested()) return;
-  learn_of_updates_quickly(call->rank());
-  if (uses_windows(*call)) next_event(call->rank());
+  Rank* rank = call->rank();
+  const bool uses = uses_windows(*call);
+  if (uses && rank->owned) rank->owned->record_load();
+  learn_of_updates_quickly(rank);
+  if (uses) next_event(rank);
 }
 
+/// Where loads of the program are seen, it learns only by these of what others have done.
 void learn_of_updates(Rank* rank) {
-  if (!MPIX_Tool_updates) return;
+  if (!MPIX_Tool_updates || (g_process.has_facts && rank->owned && !rank->owned->take_loads()))
+    return;
   for (const long long* time : rank->update_times)
     rank->updates_known = std::max(rank->updates_known, __atomic_load_n(time, __ATOMIC_RELAXED));
+  t_learns_of_updates = true;
   MPIX_Tool_updates();
+  t_learns_of_updates = false;
 }
 
 bool uses_windows(const CheckedCall& call) {
