@@ -20,6 +20,8 @@ import subprocess
 
 import gdb
 
+# Libraries whose code is not the program's.
+OTHERS = ("libmpi", "libfgmpi", "libc.", "libm.", "libstdc++", "libgcc_s", "libpthread", "ld-linux")
 KINDS = {1: "char", 2: "short", 4: "int", 8: "long"}
 REGISTERS = "rax rbx rcx rdx rsi rdi rbp r8 r9 r10 r11 r12 r13 r14 r15".split()
 STACK_WORDS = 256  # words of the stack by which moments are told from each other
@@ -37,10 +39,17 @@ def watched_place(address, size):
 def program_frame():
     """Returns the innermost frame of the program, or None."""
     frame = gdb.newest_frame()
-    while frame and (frame.find_sal().symtab is None or "/src/rewind/" in frame.find_sal().symtab.fullname()
-                     or (frame.name() or "").startswith(("MPI_", "PMPI_", "tape_", "fgmpi::"))):
+    while frame and not is_of_program(frame):
         frame = frame.older()
     return frame
+
+
+def is_of_program(frame):
+    symtab = frame.find_sal().symtab
+    if symtab is None:
+        return False
+    module = symtab.objfile.owner or symtab.objfile  # symbols may be in a file of their own
+    return not os.path.basename(module.filename).startswith(OTHERS)
 
 
 def load_libraries():
@@ -348,13 +357,16 @@ class Visit:
         if end > first:
             yield first
 
-    def arrive(self):
-        """Shows where the process stands now."""
+    def arrive(self, in_program=False):
+        """Shows where the process stands now. `in_program`: in the innermost frame of the program."""
         self.stand_here()
         load_libraries()
         t = self.table()
         load_symbols(t, max(self.rank - t["first_world_rank"], 0))
-        show_frame()
+        if in_program:
+            select_program()
+        else:
+            show_frame()
 
     def return_to(self, here, words):
         """Nothing was found: says so at the first event."""
@@ -381,7 +393,7 @@ class Visit:
                                here, self.starts(here))
         if not found:
             return self.return_to(here, "%s has not been written since the first MPI call" % expression)
-        self.arrive()
+        self.arrive(in_program=True)
         print("%s was written by rank %d here, behind event %d" % (expression, self.running_rank(), self.event_now()))
 
     @staticmethod
@@ -445,7 +457,7 @@ class Visit:
         here = self.stand_here()
         frame = None if here.ended else gdb.selected_frame() if here.begins else gdb.newest_frame()
         caller = frame and frame.older()
-        if not caller or caller.find_sal().symtab is None or (caller.name() or "").startswith("fgmpi::"):
+        if not caller or not is_of_program(caller):
             raise gdb.GdbError("The program has no function that called this one")
         call, sp = call_before(caller), register(caller, "rsp")
 
