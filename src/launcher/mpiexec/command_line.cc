@@ -115,7 +115,8 @@ class Parser {
     if (sections_.empty()) sections_.emplace_back();
     FGMPI_TRY(prepare_prediction(plan));
     for (auto& s : sections_) FGMPI_TRY(compute_processes(&s));
-    const bool explored = plan->explore.wanted || !plan->replay.empty();
+    const bool explored =
+        plan->explore.wanted || (!plan->replay.empty() && plan->record.file.empty());
     const bool recorded = !plan->record.file.empty() || !plan->rewind.file.empty();
     FGMPI_TRY(check_recording(*plan));
     if (!explored && !recorded && plan->predict.machine.empty()) share_processes(plan);
@@ -463,10 +464,11 @@ class Parser {
     if (!records && !rewinds) return {};
     const std::string option =
         records ? "-record " + plan.record.file : "-rewind " + plan.rewind.file;
-    if ((records && rewinds) || plan.explore.wanted || !plan.replay.empty() || plan.check ||
-        plan.report.any() || plan.survives || !track_.empty() || !plan.predict.machine.empty())
+    if ((records && rewinds) || plan.explore.wanted || (rewinds && !plan.replay.empty()) ||
+        plan.check || plan.report.any() || plan.survives || !track_.empty() ||
+        !plan.predict.machine.empty())
       return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
-                   records ? "-n, -nfg, -ranks, -env, -genv and -x" : "-events and -goto");
+                   records ? "-n, -nfg, -ranks, -env, -genv, -x and -replay" : "-events and -goto");
     const ProgramSection& s = sections_[0];
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "%s: %zu programs are given; allowed is one", option.c_str(),
@@ -484,6 +486,7 @@ class Parser {
   /// Prepares -record: all ranks run in one process, which hydra does not start.
   Status set_up_recording(LaunchPlan* plan) {
     ProgramSection& s = sections_[0];
+    if (!plan->replay.empty()) return set_up_replay(plan);  // the witness says the rest
     s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
     plan->record.ranks = s.nfg;
     plan->record.program = s.program;

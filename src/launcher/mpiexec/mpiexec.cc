@@ -65,7 +65,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -resume FILE      goes on with an exploration that its bound or Ctrl-C has cut
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
-  -record FILE      records the run, with all ranks in one process: docs/rewinding.md
+  -record FILE      records the run, with all ranks in one process: docs/rewinding.md; with -replay: a witness's execution
   -rewind FILE      repeats a recorded run; with -goto EVENT: goes there
   -rewind FILE -events [RANK]  prints its MPI calls; only some: -call NAME, -partner RANK, -comm NAME or NUMBER
   -rewind FILE gdb  visits the run's MPI calls in gdb: fgmpi goto, back, forward, events, sender, last-write, who-else
@@ -222,23 +222,32 @@ int explore(const LaunchPlan& plan, const std::string& folder) {
   return status;
 }
 
-/// -replay: runs the witness's program, or a command that runs it, as in the execution of the
-/// witness.
-int replay(const LaunchPlan& plan, fgmpi::launcher::CheckedJob* checked) {
+/// Reads the witness of -replay, for the process that this one becomes or starts. *words: its
+/// program, or the command that runs it.
+fgmpi::Status prepare_replay(const LaunchPlan& plan, Words* words, int64_t* ranks) {
   fgmpi::explore::Witness witness;
-  fgmpi::Status read = fgmpi::explore::Witness::read(plan.replay, &witness);
-  Words words = plan.replay_command.empty() ? witness.words : plan.replay_command;
-  if (read.ok() && words.empty())
-    read = fgmpi::error(MPI_ERR_ARG, "%s: the witness names no program, and no command is given",
+  FGMPI_TRY(fgmpi::explore::Witness::read(plan.replay, &witness));
+  *words = plan.replay_command.empty() ? witness.words : plan.replay_command;
+  *ranks = witness.ranks;
+  if (words->empty())
+    return fgmpi::error(MPI_ERR_ARG, "%s: the witness names no program, and no command is given",
                         plan.replay.c_str());
-  if (!read.ok()) {
-    std::fprintf(stderr, "mpiexec: %s\n", read.what().c_str());
-    return 1;
-  }
   std::error_code failed;
   environment::set(environment::kWitness, std::filesystem::absolute(plan.replay, failed).c_str());
   environment::set(settings::kRecords[settings::kNfg].name, std::to_string(witness.ranks).c_str());
   environment::unset(settings::kRecords[settings::kRanks].name);
+  return {};
+}
+
+/// -replay: runs the witness's program, or a command that runs it, as in the execution of the
+/// witness.
+int replay(const LaunchPlan& plan, fgmpi::launcher::CheckedJob* checked) {
+  Words words;
+  int64_t ranks = 0;
+  if (const fgmpi::Status read = prepare_replay(plan, &words, &ranks); !read.ok()) {
+    std::fprintf(stderr, "mpiexec: %s\n", read.what().c_str());
+    return 1;
+  }
   std::vector<char*> arguments;
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
@@ -364,7 +373,10 @@ int main(int argc, char** argv) {
   set_environment(plan, setting.library_folder);
   if (!plan.note.empty()) std::fprintf(stderr, "mpiexec: %s\n", plan.note.c_str());
   if (!plan.record.file.empty()) {
-    const fgmpi::Status failed = fgmpi::launcher::record(plan, setting.library_folder);
+    fgmpi::Status failed;
+    if (!plan.replay.empty())
+      failed = prepare_replay(plan, &plan.record.program, &plan.record.ranks);
+    if (failed.ok()) failed = fgmpi::launcher::record(plan, setting.library_folder);
     std::fprintf(stderr, "mpiexec: %s\n", failed.what().c_str());
     return fgmpi::launcher::exit_status(failed);
   }

@@ -63,10 +63,11 @@ Status execute(const RecordedRun& run) {
   return error(MPI_ERR_OTHER, "%s: %s", run.path.c_str(), std::strerror(errno));
 }
 
-/// The program, this library's parts, and the libraries that mpiexec itself has loaded, as the
+/// The program, the witness whose execution is recorded, this library's parts, and the libraries that mpiexec itself has loaded, as the
 /// program will: the C and C++ libraries.
 Status find_files(const std::string& library_folder, RecordedRun* run) {
   Words paths = {run->path, library_folder + "/libmpich.so.12", library_folder + "/" + kTape};
+  if (const char* witness = environment::text(environment::kWitness)) paths.emplace_back(witness);
   dl_iterate_phdr(
       [](dl_phdr_info* module, size_t, void* data) {
         if (module->dlpi_name[0] == '/') static_cast<Words*>(data)->push_back(module->dlpi_name);
@@ -127,6 +128,9 @@ Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, in
   FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 1}, &child, &control));
   RewoundRun rewound(child, control, settings::size(settings::kRewindMemory));
   rewound.run_through();
+  const std::string witness = std::string(environment::name(environment::kWitness)) + "=";
+  for (const std::string& variable : run.environment)
+    if (variable.starts_with(witness)) rewound.events().follow_witness();
   *status = visit(&rewound, static_cast<uint64_t>(wishes.event));
   return {};
 }

@@ -18,6 +18,10 @@ class RunEvents {
   /// Adds the events that the reader has received last.
   void add_received();
 
+  /// The run follows a witness, which decides in place of MPI's rules what a receive takes.
+  void follow_witness() { follows_witness_ = true; }
+  bool follows_witness() const { return follows_witness_; }
+
   uint64_t count() const { return events_.size(); }
   /// REQUIRES: 1 <= event <= count(), here and below.
   const RunEvent& at(uint64_t event) const { return events_[event - 1]; }
@@ -48,6 +52,7 @@ class RunEvents {
   EventTable table_;
   std::vector<RunEvent> events_;
   std::vector<EventDetail> details_;
+  bool follows_witness_ = false;
 };
 
 }  // namespace fgmpi::launcher

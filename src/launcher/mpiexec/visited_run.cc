@@ -119,6 +119,8 @@ class EventVisit {
 
   /// To where the event's message was sent, the one of this number where there are several.
   void go_to_sender(size_t number) {
+    if (events_.follows_witness())
+      return say("sender: the run follows a witness, which says itself what each receive takes");
     const RunEvents::Receives receives = events_.find_receives(at_);
     const std::string call = events_.call_of(at_).name;
     if (receives.count == 0)
