@@ -138,11 +138,34 @@ class CollectiveExit final : public EarlyExitWait {
   Args& args_;
 };
 
+/// REQUIRES: the side has one type.
+void copy_side(const CollectiveBuffer& from, CollectiveBuffer* to) {
+  to->address = from.address;
+  to->count = from.count;
+  to->type = from.type;
+  to->counts = from.counts;
+  to->displs = from.displs;
+  to->segments = from.segments;
+  to->strided = from.strided;
+}
+
 }  // namespace
 
 Status run_decided(Comm* comm, Args* args, const char* call) {
   auto request = std::make_unique<CollRequest>(comm, args->kind, call);
-  request->take(args);
+  if (args->send.opened || args->recv.opened) {
+    // An opened group uses its arguments again in the next call; they own nothing.
+    Args once;
+    once.kind = args->kind;
+    once.in_place = args->in_place;
+    once.root = args->root;
+    once.op = args->op;
+    copy_side(args->send, &once.send);
+    copy_side(args->recv, &once.recv);
+    request->take(&once);
+  } else {
+    request->take(args);
+  }
   FGMPI_TRY(request->hold());
   FGMPI_TRY(request->start_blocking());
   CollectiveExit member(request.get());

@@ -15,6 +15,7 @@
 #include "ch4-av-rankmap/mlut.h"
 #include "comm/create.h"
 #include "comm/hierarchy.h"
+#include "comm/meeting_decider.h"
 #include "dynamic/deadline_waiter.h"
 #include "dynamic/inside.h"
 #include "proclet-sched/sched.h"
@@ -105,7 +106,8 @@ struct Order {
 };
 
 bool wants_proclets(const Command& command) {
-  if (inside::is_on()) return true;  // an explored process has no others
+  // An explored or predicted process has no others.
+  if (inside::is_on() || comm::g_meeting_decider) return true;
   return std::any_of(command.info.begin(), command.info.end(), [](const auto& key) {
     return key.first == "fgmpi_where" && key.second == "here";
   });

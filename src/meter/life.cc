@@ -1,5 +1,6 @@
 // Start and end of the ranks of a predicted process; MPI_Wtime.
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include "fgmpi.h"
 #include "meter/meter.h"
@@ -21,6 +22,8 @@ int g_finalized = 0;  ///< ranks that have returned from MPI_Finalize
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   findings::find_bindings();
+  // A child that the program forks is no rank: its clocks are the real ones.
+  pthread_atfork(nullptr, nullptr, [] { g_hooks = nullptr; });
 }
 
 /// A rank has returned from MPI_Init: from now on it has a clock.
@@ -46,7 +49,7 @@ int finalize(const void*) {
     g_next.MPI_Barrier(MPI_COMM_WORLD);  // MPI_Finalize waits for all ranks
     hooks->leave();
     MPIX_Get_collocated_size(&ranks);
-    if (++g_finalized == ranks) hooks->write_outcome();
+    if (++g_finalized >= ranks) hooks->write_outcome();  // spawned ranks may end later
   }
   return g_next.MPI_Finalize();
 }

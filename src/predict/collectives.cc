@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "ch4-av-rankmap/av.h"
 #include "coll/coll.h"
 #include "comm/comm.h"
 #include "comm/meeting.h"
@@ -108,9 +109,12 @@ void Simulator::fill_shape(const comm::Comm* comm, uint8_t operation, const Args
   shape.algorithm = choose_algorithm(machine_.collectives, shape.kind, shape.members, shape.bytes);
   ++schedules_[{static_cast<uint8_t>(shape.kind), shape.algorithm}];
   run->members.resize(shape.members);
-  for (uint32_t i = 0; i < shape.members; ++i)
-    run->members[i].rank =
-        static_cast<uint32_t>(comm->shared->map.world_of(static_cast<int32_t>(i)));
+  for (uint32_t i = 0; i < shape.members; ++i) {
+    uint32_t& rank = run->members[i].rank;
+    rank = static_cast<uint32_t>(comm->shared->map.world_of(static_cast<int32_t>(i)));
+    if (__builtin_expect(rank >= initial_ranks_, 0)) rank = g_av.local_of(rank);  // it was spawned
+    know_rank(rank);
+  }
   run->unreleased = shape.members;
 }
 
@@ -168,6 +172,8 @@ void Simulator::record_arrival(const comm::Comm* comm, const comm::Meeting* meet
                                uint8_t operation, const comm::Arrival* arrival) {
   const Args* args = std::exchange(arguments_, nullptr);
   if (!comm::rank_state() || comm->size() < 2) return;
+  // Members in processes that the program has spawned have no clocks.
+  if (!comm->shared->inter && comm->shared->members != static_cast<uint32_t>(comm->size())) return;
   // A request's arguments are its arrival, those of a blocking collective have been announced.
   if (arrival && operation < comm::kFirstOther) args = static_cast<const Args*>(arrival);
   CollectiveRun* const joined = run_of(comm, meeting, operation, args);

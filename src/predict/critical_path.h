@@ -37,6 +37,7 @@ class CriticalPath {
  public:
   explicit CriticalPath(size_t ranks) : jumps_(ranks) {}
 
+  void add_rank() { jumps_.emplace_back(); }
   PathHop* new_hop(const PathHop& begin);
   void free_hop(PathHop* hop) { free_.push_back(hop); }
   /// The rank's clock jumps to `at` because of the hop. `computed`, `place`: of the rank.

@@ -24,6 +24,7 @@ bool Simulator::decides(uint64_t ctx) const {
 
 void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   const uint32_t from = running_index();
+  know_rank(from);
   PredictedRank& rank = ranks_[from];
   PredictedTransfer* const t = new_transfer();
   set_ends(t, from, local);
@@ -55,6 +56,7 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
 }
 
 bool Simulator::buffers(uint32_t local, uint64_t bytes) const {
+  if (local >= nodes_.size()) return bytes <= machine_.between.eager_bytes;
   return bytes <= machine_.link(nodes_[running_index()], nodes_[local]).eager_bytes;
 }
 

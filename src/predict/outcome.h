@@ -55,6 +55,7 @@ struct PredictionOutcome {
   std::string machine;
   uint32_t nodes = 0;
   uint64_t transfers = 0, events = 0;
+  uint32_t by_clock = 0;       ///< ranks that look at the clock until a time has come
   VirtualTime corrected = 0;   ///< computing of all ranks that was measured, but did not count
   VirtualTime contention = 0;  ///< time that transfers have waited for ports
   std::vector<ScheduleCount> schedules;

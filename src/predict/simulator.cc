@@ -34,6 +34,11 @@ constexpr uint32_t kVainPolls = 3;
 /// A rank that polls in vain is moved by at most one part in so many of the time that it has
 /// polled.
 constexpr VirtualTime kVainPart = 64;
+/// A rank that looks at the clock so often between two calls waits for a time.
+constexpr uint32_t kLooksInARow = 32;
+/// The most ranks that a program may spawn: others keep references to ranks, which may not move. The
+/// memory of those that are not there is not touched.
+constexpr uint32_t kMostSpawned = 1 << 16;
 /// A rank that computes for less is taken to be in MPI all the time: it polls.
 constexpr VirtualTime kShortAway = 5'000 * kPicosecondsPerNs;
 
@@ -47,12 +52,17 @@ int64_t processor_ns() {
 }  // namespace
 
 Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
-    : machine_(std::move(machine)), ranks_(ranks), nodes_(ranks), rank_ports_(ranks) {
+    : machine_(std::move(machine)),
+      ranks_(ranks),
+      initial_ranks_(ranks),
+      nodes_(ranks),
+      rank_ports_(ranks) {
   uint32_t nodes = 0;
   for (uint32_t i = 0; i < ranks; ++i) {
     nodes_[i] = machine_.node_of(i, ranks);
     nodes = std::max(nodes, nodes_[i] + 1);
   }
+  ranks_.reserve(ranks + size_t{kMostSpawned});
   node_ports_.resize(nodes);
   std::vector<uint32_t> ranks_of_nodes(nodes);
   for (const uint32_t node : nodes_) ++ranks_of_nodes[node];
@@ -69,7 +79,27 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
 // ---- Clocks -------------------------------------------------------------------------------------
 
 uint32_t Simulator::running_index() const { return comm::rank_state()->local; }
-Simulator::PredictedRank& Simulator::running() { return ranks_[running_index()]; }
+Simulator::PredictedRank& Simulator::running() {
+  know_rank(running_index());
+  return ranks_[running_index()];
+}
+
+/// A spawned rank begins when its parent, or what wakes it, does. It fills the nodes after the
+/// others.
+void Simulator::add_rank() {
+  const auto index = static_cast<uint32_t>(ranks_.size());
+  FGMPI_CHECK(ranks_.size() < ranks_.capacity());
+  VirtualTime begin = now_;
+  if (comm::rank_state() && running_index() < index)
+    raise_clock(&begin, ranks_[running_index()].clock);
+  ranks_.emplace_back().clock = begin;
+  rank_ports_.emplace_back();
+  nodes_.push_back(index / machine_.ranks_per_node);
+  if (path_) path_->add_rank();
+  if (nodes_.back() < node_ports_.size()) return;
+  node_ports_.resize(nodes_.back() + size_t{1});
+  node_factors_.resize(node_ports_.size(), machine_.compute_factor);
+}
 
 /// Adds what the rank has computed since it left its last call: the time that has passed, without
 /// what other programs have had of the processor meanwhile.
@@ -118,6 +148,7 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   if (group != CallGroup::kCompletion) rank.vain = 0;
   rank.group = group;
   rank.place = place;
+  rank.looks = 0;
   if (group == CallGroup::kFile) set_in_file(&rank, true);
   rank.entered = rank.clock;
   ++rank.times.calls;
@@ -161,6 +192,7 @@ int64_t Simulator::rank_now_ns() {
   if (!rank.depth && rank.left_ns >= 0) {
     add_computing(&rank, 0);
     leave_library(&rank);
+    if (++rank.looks == kLooksInARow || rank.vain >= kVainPolls) rank.by_clock = true;
     // Time passes for a program that waits by looking at the clock, also where computing takes
     // none.
     if (machine_.compute == ComputeModel::kNone) rank.clock += kClockCost;
@@ -534,7 +566,9 @@ void Simulator::fill_outcome(PredictionOutcome* out) const {
   for (const auto& [key, count] : schedules_)
     out->schedules.push_back({key.first, key.second, count});
   out->ranks.clear();
+  out->by_clock = 0;
   for (const PredictedRank& rank : ranks_) {
+    out->by_clock += rank.by_clock;
     out->ranks.push_back(rank.times);
     out->ranks.back().total = rank.clock;
   }

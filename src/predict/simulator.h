@@ -262,6 +262,8 @@ class Simulator final : public pt2pt::MessageDecider,
     sched::Proclet* parked = nullptr;  ///< by the simulator, until kWake or a touch
     // Polling in vain.
     uint32_t vain = 0;
+    uint32_t looks = 0;     ///< at the clock, since its latest call
+    bool by_clock = false;  ///< it has looked at the clock until a time has come
     VirtualTime vain_since = 0;
     uint32_t accesses = 0;        ///< to windows and files, not complete yet
     bool in_file = false;         ///< it is one of in_files_
@@ -280,6 +282,11 @@ class Simulator final : public pt2pt::MessageDecider,
   };
 
   PredictedRank& running();
+  /// Ranks up to this one have clocks: also those that the program has spawned in this process.
+  void know_rank(uint32_t index) {
+    while (__builtin_expect(index >= ranks_.size(), 0)) add_rank();
+  }
+  void add_rank();
   /// `place`: the call that ends the computing; 0: a look at the clock.
   void add_computing(PredictedRank* rank, uint64_t place);
   void leave_library(PredictedRank* rank);
@@ -323,6 +330,7 @@ class Simulator final : public pt2pt::MessageDecider,
   void free_transfer(PredictedTransfer* t);
   /// Fills in between whom the transfer is.
   void set_ends(PredictedTransfer* t, uint32_t from, uint32_t to) {
+    know_rank(to);
     t->from = from;
     t->to = to;
     t->link = &machine_.link(nodes_[from], nodes_[to]);
@@ -388,7 +396,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// Where it can: the latest of each sender to each receiver that is on its way.
   std::unordered_map<uint64_t, PredictedTransfer*> latest_;
   std::vector<PredictedRank> ranks_;
-  std::vector<uint32_t> nodes_;  ///< of each rank
+  const uint32_t initial_ranks_;  ///< before the program spawns any
+  std::vector<uint32_t> nodes_;   ///< of each rank
   /// Virtual time of computing for each second that is measured, of the ranks of each node.
   std::vector<double> node_factors_;
   std::vector<NodePort> node_ports_, rank_ports_;

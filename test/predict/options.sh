@@ -114,6 +114,13 @@ sed 's/"reduction_gb_s": 10/"memory": {"node_gb_s": 10, "core_gb_s": 10, "part":
 run 0 -predict memory.json -n 2 "$2/ping_pong"
 "$bin/fgmpi-info" -predict > out || fail "fgmpi-info -predict"
 says "memory: {node_gb_s, core_gb_s, part"
+# Programs that decide by the clock.
+run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" poll
+if grep -q warning out; then fail "a warning where nobody decides by the clock"; fi
+run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" timeout
+says "warning: 1 rank looks at the clock until a time has come"
+run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" clock
+says "warning: 1 rank looks at the clock"
 # A tool in the program stands in front of MPI: what it calls is predicted.
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/ping_pong" 0 5000 50000
 grep -v limited out > without

@@ -91,6 +91,11 @@ std::string summary_of(const PredictionOutcome& outcome) {
     text += format("  computing: %.1f %% of what was measured is left out as disturbed\n",
                    100 * left_out / std::max(counted + left_out, 1.0));
   }
+  if (outcome.by_clock)
+    text += format(
+        "  warning: %u rank%s the clock until a time has come: what the program does then may "
+        "differ from what it does there\n",
+        outcome.by_clock, outcome.by_clock == 1 ? " looks at" : "s look at");
   return text + path_words(outcome);
 }
 
