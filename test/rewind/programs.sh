@@ -1,5 +1,5 @@
 # Programs of test/mpi repeat exactly: their output and their status. programs.sh BIN FOLDER [all]: without "all" a sample.
-# What cannot be recorded (threads, other processes, other jobs, scripts) is counted, not compared.
+# What cannot be recorded (threads, other processes, other jobs, scripts, what does not start) is counted, not compared.
 . "$(dirname "$0")/common.sh"
 few=${3:-}
 same=0 refused=0 other=0
@@ -20,7 +20,9 @@ for program in $list; do
   # The list of events, which only a repeated run makes, must not be noticed by the run.
   timeout 60 "$bin/mpiexec" -rewind run.rec -events </dev/null 2>err.listed >/dev/null
   grep -m1 "fgmpi: rewind: the run differs" err.listed && got=listed
-  if [ $got = $status ] && cmp -s out.recorded out.repeated; then
+  if grep -q "nothing was recorded" err.repeated; then
+    refused=$((refused + 1))
+  elif [ $got = $status ] && cmp -s out.recorded out.repeated; then
     same=$((same + 1))
   else
     other=$((other + 1))
