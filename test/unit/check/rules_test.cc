@@ -56,6 +56,7 @@ TEST(Rules, DependOnTheCall) {
   wait.sets.buffers = 0;
   wait.at.given = 0;
   wait.at.op = -1;
+  wait.at.target = -1;
   EXPECT_EQ(rules_of(wait), set_of_rules(kRule_check_requests_before, kRule_record_requests_after));
 }
 
