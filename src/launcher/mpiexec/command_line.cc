@@ -126,7 +126,7 @@ class Parser {
     FGMPI_TRY(check_tools(*plan));
     if (!track_.empty()) FGMPI_TRY(set_up_tracking());
     if (plan->check) FGMPI_TRY(set_up_checks());
-    if (plan->report.any()) FGMPI_TRY(set_up_report(plan));
+    if (plan->report.any() && !recorded) FGMPI_TRY(set_up_report(plan));
     if (!plan->predict.machine.empty()) FGMPI_TRY(set_up_prediction(*plan));
     if (!plan->rewind.file.empty()) {
       plan->rewind.debugger = sections_[0].program;
@@ -462,24 +462,29 @@ class Parser {
     if (filters && !plan.rewind.lists)
       return error(MPI_ERR_ARG, "-call, -partner, -comm: allowed with -rewind FILE -events");
     if (!records && !rewinds) return {};
+    const bool reports_only = rewinds && !plan.report.file.empty() && !plan.report.summary &&
+                              !plan.report.progress && !plan.rewind.lists && !visits;
     const std::string option =
         records ? "-record " + plan.record.file : "-rewind " + plan.rewind.file;
     if ((records && rewinds) || plan.explore.wanted || (rewinds && !plan.replay.empty()) ||
-        plan.check || plan.report.any() || plan.survives || !track_.empty() ||
+        plan.check || (plan.report.any() && !reports_only) || plan.survives || !track_.empty() ||
         !plan.predict.machine.empty())
-      return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
-                   records ? "-n, -nfg, -ranks, -env, -genv, -x and -replay" : "-events and -goto");
+      return error(
+          MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
+          records ? "-n, -nfg, -ranks, -env, -genv, -x and -replay" : "-events, -goto or -report");
     const ProgramSection& s = sections_[0];
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "%s: %zu programs are given; allowed is one", option.c_str(),
                    sections_.size());
     const bool debugs = rewinds && !s.program.empty() && !plan.rewind.lists && !visits &&
+                        !plan.report.any() &&
                         s.program[0].substr(s.program[0].rfind('/') + 1) == "gdb";
     if (rewinds &&
         ((!s.program.empty() && !debugs) || s.processes || s.nfg || s.ranks || !s.options.empty()))
-      return error(MPI_ERR_ARG,
-                   "%s: allowed beside it are -events, -goto and gdb; the file says the rest",
-                   option.c_str());
+      return error(
+          MPI_ERR_ARG,
+          "%s: allowed beside it are -events, -goto, -report or gdb; the file says the rest",
+          option.c_str());
     return {};
   }
 

@@ -125,8 +125,11 @@ std::string EventTable::comm_words(uint16_t comm) {
 }
 
 std::string EventTable::words(const RunEvent& event) {
-  const ListedCall& call = call_of(event);
-  std::string words = "rank " + std::to_string(event.rank) + " " + call.name;
+  return "rank " + std::to_string(event.rank) + " " + call_words(event) + " at " + place_of(event);
+}
+
+std::string EventTable::call_words(const RunEvent& event) {
+  std::string words = call_of(event).name;
   if (event.partner == MPI_ANY_SOURCE)
     words += " any rank";
   else if (event.partner == MPI_PROC_NULL)
@@ -140,7 +143,7 @@ std::string EventTable::words(const RunEvent& event) {
   if (event.count) words += ", count " + std::to_string(event.count);
   if (event.comm && comm_words(event.comm) != "MPI_COMM_WORLD")
     words += " in " + comm_words(event.comm);
-  return words + " at " + place_of(event);
+  return words;
 }
 
 bool EventTable::is_wanted(const RunEvent& event, const LaunchPlan::Rewind& wishes) {

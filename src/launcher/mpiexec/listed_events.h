@@ -84,13 +84,17 @@ class EventTable {
   const ListedCall& call_of(const RunEvent& event) { return reader_.call(event.call); }
   /// "rank 17 MPI_Recv rank 3, tag 0, count 1 at program.c:5 (main)".
   std::string words(const RunEvent& event);
-  std::string place_of(const RunEvent& event) { return places_.name(place_numbers_[event.place]); }
+  /// The same without the rank and the place: "MPI_Recv rank 3, tag 0, count 1".
+  std::string call_words(const RunEvent& event);
+  const std::string& place_of(const RunEvent& event) {
+    return places_.name(place_numbers_[event.place]);
+  }
   bool is_wanted(const RunEvent& event, const LaunchPlan::Rewind& wishes);
 
- private:
   /// "communicator 3", or its name.
   std::string comm_words(uint16_t comm);
 
+ private:
   ReportReader& reader_;
   PlaceNames places_;
   std::vector<uint64_t> place_numbers_;

@@ -67,6 +67,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -record FILE      records the run, with all ranks in one process: docs/rewinding.md; with -replay: a witness's execution
   -rewind FILE      repeats a recorded run; with -goto EVENT: goes there
+  -rewind FILE -report F.html  writes a page with the run's timeline, where a click shows how to go to a call
   -rewind FILE -events [RANK]  prints its MPI calls; only some: -call NAME, -partner RANK, -comm NAME or NUMBER
   -rewind FILE gdb  visits the run's MPI calls in gdb: fgmpi goto, back, forward, events, sender, last-write, who-else
   -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)

@@ -21,6 +21,7 @@
 #include "base/settings.h"
 #include "launcher/mpiexec/listed_events.h"
 #include "launcher/mpiexec/program.h"
+#include "launcher/mpiexec/recorded_page.h"
 #include "launcher/mpiexec/recorded_run.h"
 #include "launcher/mpiexec/rewound_run.h"
 #include "launcher/mpiexec/visited_run.h"
@@ -121,6 +122,33 @@ Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int
   return {};
 }
 
+/// How the run ended, in words.
+std::string end_of(const rewind::RecordingHeader& header) {
+  if (!header.ended) return "the process was killed";
+  return "it ended with status " + std::to_string(header.status);
+}
+
+/// -report: the page is made of the events.
+Status report_events(const RecordedRun& run, const rewind::RecordingHeader& header,
+                     const std::string& recording, const std::string& page, int* status) {
+  pid_t child = 0;
+  int control = -1;
+  FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 0}, &child, &control));
+  ReportReader reader(control);
+  RunEvents events(child, &reader);
+  rewind::ControlReport report;
+  for (int fd; reader.receive(&report, &fd);)
+    if (report.kind == rewind::ControlReport::kEvents) events.add_received();
+  RecordedPage about{recording, "", end_of(header), header.ranks};
+  for (const std::string& word : run.words)
+    about.command += (about.command.empty() ? "" : " ") + word;
+  Status written = write_recorded_page(about, &events, page);
+  close(control);
+  *status = wait_for_child(child);
+  if (!written.ok()) *status = 1;
+  return written;
+}
+
 /// -goto: visits events.
 Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
   pid_t child = 0;
@@ -206,9 +234,14 @@ int rewind(const LaunchPlan& plan, const std::string& library_folder) {
     std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());
     return 1;
   }
+  std::error_code failed;  // the working folder changes
+  const std::string page = std::filesystem::absolute(plan.report.file, failed).string();
+  const std::string recording = std::filesystem::absolute(plan.rewind.file, failed).string();
   if (done.ok()) done = prepare_again(&run, fd);
   if (done.ok() && plan.rewind.lists)
     done = list_events(run, plan.rewind, &status);
+  else if (done.ok() && !plan.report.file.empty())
+    done = report_events(run, header, recording, page, &status);
   else if (done.ok() && plan.rewind.visits)
     done = visit_events(run, plan.rewind, &status);
   else if (done.ok())

@@ -27,6 +27,12 @@ class RunEvents {
   const RunEvent& at(uint64_t event) const { return events_[event - 1]; }
   /// The event's line, without its number.
   std::string line_of(uint64_t event) { return table_.words(at(event)); }
+  std::string call_words(uint64_t event) { return table_.call_words(at(event)); }
+  const std::string& place_of(uint64_t event) { return table_.place_of(at(event)); }
+  /// The communicator in words; "": the call has none.
+  std::string comm_of(uint64_t event) {
+    return at(event).comm ? table_.comm_words(at(event).comm) : "";
+  }
   const ListedCall& call_of(uint64_t event) { return table_.call_of(at(event)); }
   /// The event `steps` before (or, less than 0, behind) this one among those of the rank; 0: none.
   uint64_t find_step(uint64_t event, int32_t rank, int64_t steps) const;
