@@ -225,7 +225,8 @@ bool pairwise(const Work& w, uint32_t number, bool combines) {
   if (combines) w.out->combined = w.shape.bytes;
   return true;
 }
-/// All messages with kThrottle peers at a time. MemberBytes: sorted by the distance of the peers.
+/// All messages with kThrottle peers at a time. MemberBytes: sorted by the distance of the peers. A
+/// message is in the same round at both its ends: the distances decide, not how many come before.
 bool scattered(const Work& w, uint32_t number) {
   const size_t first = size_t{number} * kThrottle;
   if (w.shape.kind == CollectiveKind::kAlltoall) {
@@ -236,12 +237,18 @@ bool scattered(const Work& w, uint32_t number) {
     }
     return first + 1 < w.n();
   }
-  const auto take = [&](const std::vector<RoundPart>& all, std::vector<RoundPart>* out) {
-    for (size_t i = first; i < first + kThrottle && i < all.size(); ++i) out->push_back(all[i]);
+  const auto take = [&](const std::vector<RoundPart>& all, bool receives,
+                        std::vector<RoundPart>* out) {
+    const auto distance = [&](const RoundPart& part) {
+      return receives ? (part.peer + w.n() - w.me) % w.n() : (w.me + w.n() - part.peer) % w.n();
+    };
+    auto part = std::partition_point(all.begin(), all.end(),
+                                     [&](const RoundPart& p) { return distance(p) <= first; });
+    for (; part != all.end() && distance(*part) <= first + kThrottle; ++part) out->push_back(*part);
   };
-  take(w.own.receives, &w.out->receives);
-  take(w.own.sends, &w.out->sends);
-  return first < std::max(w.own.sends.size(), w.own.receives.size());
+  take(w.own.receives, true, &w.out->receives);
+  take(w.own.sends, false, &w.out->sends);
+  return first + 1 < w.n();
 }
 /// One round with the given peers.
 bool as_given(const Work& w, uint32_t number) {

@@ -20,6 +20,8 @@ ELSEWHERE = [
     (r"coll\.burst", "it measures memory: a collective that is under way takes more when it is predicted"),
     (r"coll\.(lengths_differ|operations)", "it is wrong on purpose: members leave such collectives at other times"),
     (r"comm\.session_buffers", "a program without MPI_Init has no clocks"),
+    (r"outside\.children", "it waits for shells that wait for other ranks: see docs/predicting.md, \"What is not\""),
+    (r"dynamic\.spawn\.", "it spawns processes of one rank, which an error refuses: spawned ranks share the process"),
     (r"dynamic\.errors", "it waits for a second outside of MPI, which takes no time of the predicted machine"),
 ]
 
