@@ -183,6 +183,9 @@ struct Hooks {
   /// Called before sleep, once for each such state: everything here is parked, no timer runs, and
   /// poll() has found nothing. Returns true when the job is deadlocked and has been reported.
   bool (*all_parked)() = nullptr;
+  /// Called before sleep where everything is parked and a timer runs, or proclets poll: makes
+  /// proclets ready that do not wait for these. Returns false where there are none.
+  bool (*parked_beside_timers)() = nullptr;
   /// How long an idle process polls before it sleeps. Shorter where processes outnumber cores.
   int64_t spin_ns = 20'000;
   /// Longest sleep of the scheduler's thread where ranks have threads. Only when it wakes does it

@@ -476,6 +476,9 @@ void set_tool_parked(void (*parked)(), void (*stuck)());
 /// The function to install as the scheduler's hook: all_parked(), or, where a tool has set a
 /// function, one that calls that first.
 bool (*parked_hook())();
+/// The scheduler's hook of that name: a rank may wait outside of MPI for what another one does at
+/// an event of the decider.
+bool parked_beside_timers();
 /// How long this process may sleep while parked, in ns (-1: no limit), so that the detection of
 /// deadlocks advances.
 int64_t sleep_limit();

@@ -386,6 +386,11 @@ void set_tool_parked(void (*parked)(), void (*stuck)()) {
   g_tool_stuck = stuck;
 }
 
+bool parked_beside_timers() {
+  return g_message_decider && !g_message_decider->waits_for_outside() &&
+         g_message_decider->all_parked();
+}
+
 bool (*parked_hook())() {
   if (!g_tool_parked) return all_parked;
   return [] {

@@ -20,9 +20,11 @@ ELSEWHERE = [
     (r"coll\.burst", "it measures memory: a collective that is under way takes more when it is predicted"),
     (r"coll\.(lengths_differ|operations)", "it is wrong on purpose: members leave such collectives at other times"),
     (r"comm\.session_buffers", "a program without MPI_Init has no clocks"),
-    (r"outside\.children", "it waits for shells that wait for other ranks: see docs/predicting.md, \"What is not\""),
-    (r"dynamic\.spawn\.", "it spawns processes of one rank, which an error refuses: spawned ranks share the process"),
     (r"dynamic\.errors", "it waits for a second outside of MPI, which takes no time of the predicted machine"),
+    (r"dynamic\.(spawn|reconnect|torrent|fortran_parent|other_programs|proclets_errors)", "it spawns other programs, or ranks in other "
+     "numbers a process: spawned ranks share the process and its program, so an error refuses them"),
+    (r"pt2pt\.buffers", "it fills a buffer of MPI_Buffer_attach: the simulator copies such messages at once"),
+    (r"mpi\.threads\.", "several threads of a rank call MPI: MPI_THREAD_FUNNELED is given"),
 ]
 
 

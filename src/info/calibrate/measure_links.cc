@@ -49,6 +49,10 @@ double lower_quartile(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   return times[times.size() / 4];
 }
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
 
 /// One end of a link.
 class LinkEnd {
@@ -75,7 +79,7 @@ class LinkEnd {
       ways.push_back((now_ns() - begin) / 2);
       sends.push_back(sent - begin);
     }
-    return {lower_quartile(ways), lower_quartile(sends)};
+    return {median(ways), lower_quartile(sends)};
   }
   /// How long a receive takes whose message has arrived.
   double late_receive(int bytes, int count) {

@@ -76,6 +76,7 @@ sched::Hooks hooks_of_scheduler(bool transports) {
       return pt2pt::progress() || noticed;
     };
   hooks.all_parked = pt2pt::parked_hook();
+  if (predict::is_active()) hooks.parked_beside_timers = pt2pt::parked_beside_timers;
   if (has_decider() || is_repeatable()) {
     hooks.spin_ns = 0;  // whoever is parked waits for a decision, or spins would be counted
     hooks.check_threads_ns = 100'000;

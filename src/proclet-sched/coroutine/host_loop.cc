@@ -164,6 +164,9 @@ bool idle() {
         if (g_scheduler.hooks.all_parked && g_scheduler.hooks.all_parked()) return true;
         if (anything_ready()) return false;
       }
+      if ((polls || !g_scheduler.timers.empty()) && g_scheduler.hooks.parked_beside_timers &&
+          g_scheduler.hooks.parked_beside_timers())
+        return false;
       int64_t timeout = until_next_timer(now);
       if (trim_when_due(now)) {
         const int64_t pause = std::max(g_scheduler.trim_due - now, kTrimAfter);
