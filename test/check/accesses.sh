@@ -129,14 +129,14 @@ cat >blocks.cc <<'END'
 #include <mpi.h>
 #include <array>
 #include <cstdlib>
-static void share(void* p, int n) { MPI_Bcast(p, n, MPI_CHAR, 0, MPI_COMM_WORLD); } // OWNER
+static void share(void* p, int n) { MPI_Bcast(p, n, MPI_CHAR, 0, MPI_COMM_SELF); } // OWNER
 int main(int argc, char** argv) {
   const int more = argc > 1 ? 100 : 0;
   MPI_Init(&argc, &argv);
   char* p = static_cast<char*>(std::calloc(1000, 1));
   share(p + 500, 500 + more);
   std::free(p);
-  std::array<float, 200> a{};
+  static std::array<float, 200> a{}, beside{};
   MPI_Bcast(a.data() + 100, 100 + more, MPI_FLOAT, 0, MPI_COMM_SELF); // OWNER
   MPI_Finalize();
   return 0;

@@ -55,7 +55,6 @@ WRONG = [
     (r"pt2pt\.partitioned_orders", "arguments",
      "partitioned requests are freed and cancelled while they are active: what the errors say"),
     (r"rma\.errors", "arguments,types", "what errors say"),
-    (r"rma\.model", "types", "bytes are put as the types that they are"),
     (r"rma\.operations", "windows", "accumulates of different operations meet: MPI assumes that they do not (accumulate_ops)"),
     # These have no findings, but they measure memory, and -check needs some.
     (r"coll\.burst|dynamic\..*cycles|memory", "status", "they measure their own memory"),

@@ -1,5 +1,7 @@
 // Checks of arguments that MPI forbids but does not check itself.
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "check/call.h"
 #include "host/error_text.h"
@@ -86,6 +88,24 @@ void check_received_types(CheckedCall* call) {
   }
 }
 
+namespace {
+
+/// Has the type no elements but MPI_BYTE?
+bool is_of_bytes(MPI_Datatype type) {
+  std::vector<BasicElement> elements;
+  return basic_elements_of(type, &elements) &&
+         std::ranges::all_of(elements,
+                             [](const BasicElement& e) { return e.of == ElementClass::kByte; });
+}
+
+/// The bytes of `count` elements; -1: unknown.
+int64_t bytes_of(MPI_Datatype type, int64_t count) {
+  const TypeLayout* l = layout_of(type);
+  return l ? l->size * count : -1;
+}
+
+}  // namespace
+
 void check_target_types(CheckedCall* call) {
   const int count = call->find("origin_count"), type = call->find("origin_datatype"),
             target_count = call->find("target_count"), target = call->find("target_datatype");
@@ -104,8 +124,12 @@ void check_target_types(CheckedCall* call) {
   findings::Participant me = call->me();
   me.role =
       "gives " + words_of(given, of_given) + " and " + words_of(at_target, call->at(target_count));
+  const bool note = (is_of_bytes(given) || is_of_bytes(at_target)) &&
+                    bytes_of(given, of_given) == bytes_of(at_target, call->at(target_count));
   report(FindingKind::kTypes, "origin and target of a one-sided operation have other types",
-         "the types at the target are those of the origin, one by one", {std::move(me)});
+         note ? "harmless only between equal machines: MPI_BYTE is only itself"
+              : "the types at the target are those of the origin, one by one",
+         {std::move(me)}, note);
 }
 
 void check_tags(CheckedCall* call) {

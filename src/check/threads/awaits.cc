@@ -27,7 +27,7 @@ bool is_of_region(Sync what) { return what >= Sync::kAwaitsTeam && what <= Sync:
 
 /// A strand waits in the checker after so many waits of a program that end without success.
 constexpr uint32_t kFewTimeOuts = 3;
-/// It is taken to do so for ever after so many, and after so long.
+/// A strand is taken to wait for ever after so many, and after so long.
 constexpr uint32_t kManyTimeOuts = 10;
 constexpr int64_t kLongTimeOuts = 5'000'000'000;
 constexpr int kMostFramesOfWait = 24;

@@ -22,8 +22,8 @@ inline bool await(Sync what, const volatile void* object, const void* place, int
   return true;
 }
 
-/// The same for a parallel region, whose threads may take each other's tasks meanwhile: a thread
-/// that was to execute one waits again if there is none left.
+/// Awaits the threads or tasks of a parallel region, which may take each other's tasks meanwhile: a
+/// thread that was to execute one waits again if there is none left.
 inline void await_region(Sync what, const volatile void* object, const void* place, int threads) {
   while (await(what, object, place, threads)) {
   }

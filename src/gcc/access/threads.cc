@@ -324,8 +324,8 @@ SIGNALS(void, _ZNSt18condition_variable10notify_oneEv, void*)
 SIGNALS(void, _ZNSt18condition_variable10notify_allEv, void*)
 
 // ---- Words that threads wait for ----------------------------------------------------------------
-// Atomic variables, barriers, latches and semaphores of C++ wait by syscall() in headers, futures in
-// functions of the library. Callers compare the word again, so a wait may end early.
+// Atomic variables, barriers, latches and semaphores of C++ wait by syscall() in headers, futures
+// in functions of the library. Callers compare the word again, so a wait may end early.
 namespace {
 
 /// The strand is about to wait until the word is no longer `value`. Returns true if it has waited
