@@ -8,8 +8,8 @@
 // The process writes the header and the open chunks through a shared mapping, so the file is
 // complete up to the last byte however the process ends. A full chunk is compressed
 // (chunk_window.h) and appended. Checksums cover the description, sealed chunks and the open chunk
-// of inputs; the events are checksums themselves. A chunk that is sealed although its serial number is still that of the open one was cut
-// between the two steps: the sealed one counts.
+// of inputs; the events are checksums themselves. A chunk that is sealed although its serial number
+// is still that of the open one was cut between the two steps: the sealed one counts.
 //
 //   kInputs   what came from outside, record by record (inputs.cc)
 //   kEvents   two bytes for each MPI call: a hash of the rank, the call and its arguments

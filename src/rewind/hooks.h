@@ -30,7 +30,7 @@ inline constexpr int32_t kNoPartner = INT32_MIN, kNoTag = INT32_MIN;
 /// What else is to be seen of the last event of the running rank, so that receives can be joined
 /// with sends (launcher/mpiexec/message_search.h).
 struct CallDetail {
-  enum Kind : uint32_t {
+  enum CallDetailKind : uint32_t {
     kReceivesToo,     ///< it exchanges: what it receives, from `partner` with `tag`
     kRequestMade,     ///< it has made the request `handle`
     kRequestStarted,  ///< it starts the request

@@ -125,7 +125,8 @@ long set_action(const TrappedCall& call) {
     TrappedCall changed = call;
     changed.arguments[1] = reinterpret_cast<long>(&made);
     changed.arguments[2] = 0;
-    // Signals that come while the run is repeated, such as by Ctrl-C, are for it, not for the program.
+    // Signals that come while the run is repeated, such as by Ctrl-C, are for it, not for the
+    // program.
     if (const long failed = waits && is_repeated() ? 0 : make_call(changed); failed != 0)
       return failed;
     g_actions[signal] = *wanted;

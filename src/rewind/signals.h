@@ -18,11 +18,11 @@ namespace fgmpi::rewind {
 /// Signals that wait for a boundary, one bit each (recorded run).
 [[gnu::visibility("hidden")]] extern volatile uint64_t g_waiting_signals;
 
-/// Calls the handlers of signals that come here. `context`: of the interrupted code, or nullptr. May
-/// not return: a handler may jump.
+/// Calls the handlers of signals that come here. `context`: of the interrupted code, or nullptr.
+/// May not return: a handler may jump.
 void pass_signals(ucontext_t* context);
 
-/// The same as an event begins, which is a boundary without a number of its own.
+/// Does what pass_signals() does as an event begins: a boundary without a number of its own.
 void pass_signals_at_event();
 
 }  // namespace fgmpi::rewind

@@ -84,7 +84,7 @@ class EventTable {
   const ListedCall& call_of(const RunEvent& event) { return reader_.call(event.call); }
   /// "rank 17 MPI_Recv rank 3, tag 0, count 1 at program.c:5 (main)".
   std::string words(const RunEvent& event);
-  /// The same without the rank and the place: "MPI_Recv rank 3, tag 0, count 1".
+  /// A part of it, without the rank and the place: "MPI_Recv rank 3, tag 0, count 1".
   std::string call_words(const RunEvent& event);
   const std::string& place_of(const RunEvent& event) {
     return places_.name(place_numbers_[event.place]);

@@ -9,14 +9,14 @@
 namespace fgmpi::launcher {
 namespace {
 
-bool covers(const MessageSearch::Operation& pattern, const MessageSearch::Operation& message) {
+bool covers(const MessageSearch::MessageEnd& pattern, const MessageSearch::MessageEnd& message) {
   return (pattern.source == message.source || pattern.source == MPI_ANY_SOURCE) &&
          (pattern.tag == message.tag || pattern.tag == MPI_ANY_TAG);
 }
 
 }  // namespace
 
-void MessageSearch::send(const Operation& message) {
+void MessageSearch::send(const MessageEnd& message) {
   CommQueues& queues = queues_[message.comm];
   const auto found = std::find_if(queues.posted.begin(), queues.posted.end(),
                                   [&](const auto& p) { return covers(p.pattern, message); });
@@ -28,9 +28,9 @@ void MessageSearch::send(const Operation& message) {
   queues.posted.erase(found);
 }
 
-size_t MessageSearch::take(const Operation& pattern) {
+size_t MessageSearch::take(const MessageEnd& pattern) {
   senders_.push_back(0);
-  std::list<Operation>& messages = queues_[pattern.comm].unexpected;
+  std::list<MessageEnd>& messages = queues_[pattern.comm].unexpected;
   const auto found = std::find_if(messages.begin(), messages.end(),
                                   [&](const auto& message) { return covers(pattern, message); });
   if (found != messages.end()) {
@@ -40,7 +40,7 @@ size_t MessageSearch::take(const Operation& pattern) {
   return senders_.size() - 1;
 }
 
-size_t MessageSearch::receive(const Operation& pattern) {
+size_t MessageSearch::receive(const MessageEnd& pattern) {
   const size_t number = take(pattern);
   if (senders_[number] == 0) queues_[pattern.comm].posted.push_back({pattern, number});
   return number;

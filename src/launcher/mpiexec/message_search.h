@@ -17,19 +17,19 @@ namespace fgmpi::launcher {
 class MessageSearch {
  public:
   /// A send to the rank, or a receive of the rank.
-  struct Operation {
+  struct MessageEnd {
     uint64_t event;
     int32_t source;  ///< a rank of the job; of a receive also MPI_ANY_SOURCE
     int32_t tag;     ///< of a receive also MPI_ANY_TAG
     uint16_t comm;
   };
 
-  void send(const Operation& message);
+  void send(const MessageEnd& message);
   /// Posts a receive. Returns a number for it.
-  size_t receive(const Operation& pattern);
+  size_t receive(const MessageEnd& pattern);
   /// A probe takes the eldest message of this envelope, for a receive. Returns a number as
   /// receive() does.
-  size_t take(const Operation& pattern);
+  size_t take(const MessageEnd& pattern);
   /// Removes a receive that has not matched yet.
   void cancel(size_t receive);
   /// The event of the send that the receive has matched; 0: none yet.
@@ -37,12 +37,12 @@ class MessageSearch {
 
  private:
   struct PostedPattern {
-    Operation pattern;
+    MessageEnd pattern;
     size_t number;
   };
   struct CommQueues {
     std::list<PostedPattern> posted;
-    std::list<Operation> unexpected;
+    std::list<MessageEnd> unexpected;
   };
   std::unordered_map<uint16_t, CommQueues> queues_;
   std::vector<uint64_t> senders_;  ///< by the numbers of receives

@@ -64,8 +64,8 @@ Status execute(const RecordedRun& run) {
   return error(MPI_ERR_OTHER, "%s: %s", run.path.c_str(), std::strerror(errno));
 }
 
-/// The program, the witness whose execution is recorded, this library's parts, and the libraries that mpiexec itself has loaded, as the
-/// program will: the C and C++ libraries.
+/// The program, the witness whose execution is recorded, this library's parts, and the libraries
+/// that mpiexec itself has loaded, as the program will: the C and C++ libraries.
 Status find_files(const std::string& library_folder, RecordedRun* run) {
   Words paths = {run->path, library_folder + "/libmpich.so.12", library_folder + "/" + kTape};
   if (const char* witness = environment::text(environment::kWitness)) paths.emplace_back(witness);

@@ -23,7 +23,7 @@ void RunEvents::add_received() {
     }
     const uint16_t comm = table_.number_of(listed.context);
     details_.push_back({listed.place, events_.size(),
-                        static_cast<CallDetail::Kind>(listed.call - rewind::kFirstDetail),
+                        static_cast<CallDetail::CallDetailKind>(listed.call - rewind::kFirstDetail),
                         listed.rank, static_cast<int32_t>(listed.count), listed.partner_in_job,
                         listed.partner, listed.tag, comm});
   }
@@ -119,8 +119,8 @@ class ReceiveFollower {
       persistent_[request] = d.event;
     if (d.kind == CallDetail::kRequestStarted) start_request(d.event, request);
     if (d.rank != receiver_) return;
-    const MessageSearch::Operation pattern{d.event, source_of(d.partner, d.partner_in_job), d.tag,
-                                           d.comm};
+    const MessageSearch::MessageEnd pattern{d.event, source_of(d.partner, d.partner_in_job), d.tag,
+                                            d.comm};
     const auto pending = requests_.find(d.handle);
     const auto message = messages_.find(d.handle);
     switch (d.kind) {

@@ -49,7 +49,7 @@ class RunEvents {
   struct EventDetail {
     uint64_t event;
     uint64_t position;  ///< events that had begun
-    rewind::CallDetail::Kind kind;
+    rewind::CallDetail::CallDetailKind kind;
     int32_t rank, handle, partner_in_job, partner, tag;
     uint16_t comm;
   };

@@ -315,13 +315,30 @@ TEST(CommandLine, BadValuesAreNamedWithWhatIsAllowed) {
 }
 
 TEST(CommandLine, RecordingRefusesWhatItDoesNotKnow) {
-  for (const char* line :
-       {"-record a -rewind b", "-record a -n 2 p : -n 2 q", "-record a -check p", "-record a -ft p",
-        "-record a -report r.html p", "-record a -predict m p", "-record a -explore p",
-        "-record a -host h p", "-record a -replay w -n 3 p", "-rewind a -replay w", "-rewind a -report b.html -events",
-        "-rewind a -summary", "-rewind a -report b.html gdb", "-rewind a p", "-rewind a -n 2", "-rewind a -events -goto 2",
-        "-rewind a -goto 0", "-rewind a -goto x", "-events p", "-goto 3 p", "-call MPI_Send p",
-        "-rewind a -events gdb", "-rewind a -comm x", "-rewind a -events -partner x"}) {
+  for (const char* line : {"-record a -rewind b",
+                           "-record a -n 2 p : -n 2 q",
+                           "-record a -check p",
+                           "-record a -ft p",
+                           "-record a -report r.html p",
+                           "-record a -predict m p",
+                           "-record a -explore p",
+                           "-record a -host h p",
+                           "-record a -replay w -n 3 p",
+                           "-rewind a -replay w",
+                           "-rewind a -report b.html -events",
+                           "-rewind a -summary",
+                           "-rewind a -report b.html gdb",
+                           "-rewind a p",
+                           "-rewind a -n 2",
+                           "-rewind a -events -goto 2",
+                           "-rewind a -goto 0",
+                           "-rewind a -goto x",
+                           "-events p",
+                           "-goto 3 p",
+                           "-call MPI_Send p",
+                           "-rewind a -events gdb",
+                           "-rewind a -comm x",
+                           "-rewind a -events -partner x"}) {
     LaunchPlan plan;
     EXPECT_FALSE(make_plan(words(line), kSetting, &plan).ok()) << line;
   }

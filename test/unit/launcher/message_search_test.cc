@@ -9,7 +9,7 @@
 namespace fgmpi::launcher {
 namespace {
 
-using Operation = MessageSearch::Operation;
+using MessageEnd = MessageSearch::MessageEnd;
 
 TEST(MessageSearch, MatchesTheEldest) {
   MessageSearch search;
@@ -41,17 +41,17 @@ TEST(MessageSearch, ForgetsCancelledReceivesAndMessagesThatWereProbed) {
 /// All operations in a row, each with what it has matched.
 struct NaiveSearch {
   struct Entry {
-    Operation operation;
+    MessageEnd operation;
     bool receives;
     uint64_t matched = 0;
   };
   std::vector<Entry> entries;
 
-  static bool covers(const Operation& r, const Operation& s) {
+  static bool covers(const MessageEnd& r, const MessageEnd& s) {
     return r.comm == s.comm && (r.source == s.source || r.source == MPI_ANY_SOURCE) &&
            (r.tag == s.tag || r.tag == MPI_ANY_TAG);
   }
-  void add(const Operation& operation, bool receives) {
+  void add(const MessageEnd& operation, bool receives) {
     Entry fresh{operation, receives};
     for (Entry& e : entries) {
       if (fresh.matched || e.matched || e.receives == receives) continue;
@@ -71,8 +71,8 @@ TEST(MessageSearch, AgreesWithANaiveSearch) {
     std::vector<size_t> receives;
     for (uint64_t event = 1; event <= 60; ++event) {
       const bool is_receive = random() % 2;
-      Operation operation{event, static_cast<int32_t>(random() % 3),
-                          static_cast<int32_t>(random() % 2), static_cast<uint16_t>(random() % 2)};
+      MessageEnd operation{event, static_cast<int32_t>(random() % 3),
+                           static_cast<int32_t>(random() % 2), static_cast<uint16_t>(random() % 2)};
       if (is_receive && random() % 3 == 0) operation.source = MPI_ANY_SOURCE;
       if (is_receive && random() % 3 == 0) operation.tag = MPI_ANY_TAG;
       naive.add(operation, is_receive);
