@@ -56,8 +56,8 @@ inline bool receives_one_a_round(ScheduleAlgorithm algorithm) {
 
 /// The algorithm that MPICH chooses. `average`: bytes of a block in v forms.
 ScheduleAlgorithm choose_algorithm(coll::CollectiveKind kind, uint32_t members, uint64_t bytes);
-/// The algorithm of the rules; MPICH's where none holds, or where the algorithm of the one that holds
-/// does not serve so many members.
+/// The algorithm of the rules; MPICH's where none holds, or where the algorithm of the one that
+/// holds does not serve so many members.
 ScheduleAlgorithm choose_algorithm(const std::vector<CollectiveRule>& rules,
                                    coll::CollectiveKind kind, uint32_t members, uint64_t bytes);
 

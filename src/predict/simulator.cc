@@ -36,8 +36,8 @@ constexpr uint32_t kVainPolls = 3;
 constexpr VirtualTime kVainPart = 64;
 /// A rank that looks at the clock so often between two calls waits for a time.
 constexpr uint32_t kLooksInARow = 32;
-/// The most ranks that a program may spawn: others keep references to ranks, which may not move. The
-/// memory of those that are not there is not touched.
+/// The most ranks that a program may spawn: others keep references to ranks, which may not move.
+/// The memory of those that are not there is not touched.
 constexpr uint32_t kMostSpawned = 1 << 16;
 /// A rank that computes for less is taken to be in MPI all the time: it polls.
 constexpr VirtualTime kShortAway = 5'000 * kPicosecondsPerNs;
@@ -469,8 +469,8 @@ void Simulator::arrive(PredictedTransfer* t) {
   }
 }
 
-/// When the bytes of a short message that arrives now have come: while its receiver is away, no more
-/// come than buffers hold.
+/// When the bytes of a short message that arrives now have come: while its receiver is away, no
+/// more come than buffers hold.
 VirtualTime Simulator::time_with_receiver(const PredictedTransfer& t) const {
   const PredictedRank& rank = ranks_[t.to];
   const LinkPiece& piece = t.link->piece(t.bytes);

@@ -24,6 +24,8 @@ ELSEWHERE = [
     (r"dynamic\.(spawn|reconnect|torrent|fortran_parent|other_programs|proclets_errors)", "it spawns other programs, or ranks in other "
      "numbers a process: spawned ranks share the process and its program, so an error refuses them"),
     (r"pt2pt\.buffers", "it fills a buffer of MPI_Buffer_attach: the simulator copies such messages at once"),
+    (r"pt2pt\.request_status", "it expects that messages to itself have arrived at once"),
+    (r"outside\.(signals|descriptors)", "it waits for signals or descriptors for a time, which is real"),
     (r"mpi\.threads\.", "several threads of a rank call MPI: MPI_THREAD_FUNNELED is given"),
 ]
 

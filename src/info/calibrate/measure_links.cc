@@ -1,16 +1,18 @@
 // fgmpi-calibrate: measures the links between rank 0 and other ranks, for fgmpi-info -calibrate.
 //
-// The ranks other than 0 do what rank 0 asks for (LinkOrder). Rank 0 measures with one of them after
-// the other, and prints what it has found, times in ns:
+// The ranks other than 0 do what rank 0 asks for (LinkOrder). Rank 0 measures with one of them
+// after the other, and prints what it has found, times in ns:
 //
-//   sample PEER BYTES ONE-WAY SEND RECEIVE INTERVAL    SEND, RECEIVE: 0 for messages that are not eager
-//   eager PEER BYTES                                   longer messages wait for their receive
-//   overlaps PEER PART BYTES                           how much of a message that is not eager moves while both ranks compute
-//   buffered PEER PART BYTES                           how much of one that is eager does
-//   reduction BYTES-PER-NS                             how fast operands are combined
+//   sample PEER BYTES ONE-WAY SEND RECEIVE INTERVAL
+//                             SEND, RECEIVE: 0 where messages are not eager
+//   eager PEER BYTES          longer messages wait for their receive
+//   overlaps PEER PART BYTES  the part of a message that moves while both ranks compute, not eager
+//   buffered PEER PART BYTES  the same of one that is eager
+//   reduction BYTES-PER-NS    how fast operands are combined
 //   end
 //
-// The program uses mpi.h alone, so it measures any library with MPICH's ABI. Thread rule: one thread.
+// The program uses mpi.h alone, so it measures any library with MPICH's ABI. Thread rule: one
+// thread.
 
 #include <mpi.h>
 
@@ -150,7 +152,8 @@ class LinkEnd {
     }
   }
   void order(LinkOrder order) { MPI_Send(&order, 3, MPI_INT, peer_, kOrderTag, MPI_COMM_WORLD); }
-  /// Messages one after the other, of which several are under way: long ones wait for their receives.
+  /// Messages one after the other, of which several are under way: long ones wait for their
+  /// receives.
   void stream_end(int bytes, int count, bool sends) {
     constexpr int kWindow = 8;
     MPI_Request requests[kWindow];

@@ -24,8 +24,8 @@ constexpr double kIntervalWeight = 0.25;
 /// The least G, ns a byte: the file allows no more than 10^6 GB/s.
 constexpr double kLeastPerByte = 1e-6;
 
-/// A straight line through times, the time of a message in a row of them that is longer than that of
-/// its bytes (0: none), and how far both are from what was measured: squares of relative errors.
+/// A straight line through times, the time of a message in a row of them that is longer than that
+/// of its bytes (0: none), and how far both are from what was measured: squares of relative errors.
 struct FittedLine {
   double start = 0, per_byte = 0, gap = 0, error = 0;
 };
@@ -43,7 +43,8 @@ double gap_of(const std::vector<LinkSample>& samples, size_t first, size_t last,
   return 2 * longer > last - first ? least : 0;
 }
 
-/// Minimizes relative errors of the times in [first, last). `least`: where the line begins at least.
+/// Minimizes relative errors of the times in [first, last). `least`: where the line begins at
+/// least.
 FittedLine fit_line(const std::vector<LinkSample>& samples, size_t first, size_t last,
                     double least) {
   double w = 0, wm = 0, wt = 0, wmm = 0, wmt = 0;

@@ -3,7 +3,7 @@
 // A message of m bytes that is alone on its link takes, in the model of src/predict,
 //
 //   eager        o_s + L + G m + o_r
-//   rendezvous   o_s + L_0 + L_0 + L + G m + o_r      the envelope and its permission have 0 bytes: L_0
+//   rendezvous   o_s + L_0 + L_0 + L + G m + o_r    L_0: of the envelope and of its permission
 //
 // with parameters that are constant from one number of bytes to the next one (pieces). A piece is a
 // straight line through the measured times; where pieces begin is chosen so that the lines are near
