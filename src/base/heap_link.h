@@ -20,11 +20,12 @@ struct Ranks {
   uint64_t limit;               ///< bytes that a rank may have; 0: no limit
   /// A rank has asked for more than its limit or its slot allows. Ends the job, or returns: then
   /// the call returns a null pointer. `sites`: the places that have taken most, and their bytes.
-  struct Site {
+  struct TakingPlace {
     const void* place;
     uint64_t bytes;
   };
-  void (*refused)(uint32_t index, uint64_t bytes, uint64_t taken, const Site* sites, size_t count);
+  void (*refused)(uint32_t index, uint64_t bytes, uint64_t taken, const TakingPlace* sites,
+                  size_t count);
 };
 
 /// What a rank's heap holds, in bytes.
@@ -36,7 +37,7 @@ struct HeapUse {
 
 /// Where fgmpi-info finds the heaps in the memory of a process: exported as fgmpi_heap_table.
 /// The heap of rank i is at first + (i << shift); the words there are in rank_heap.h.
-struct HeapTable {
+struct HeapsTable {
   uint64_t version = 1;
   uint64_t first = 0, shift = 0, ranks = 0;  ///< ranks 0: they have no heaps
 };
@@ -47,13 +48,13 @@ struct HeapHooks {
   HeapUse (*use_of)(uint32_t index);
   /// The rank has ended, and its stack is gone: all its memory goes back to the system.
   void (*rank_ends)(uint32_t index);
-  HeapTable (*table)();
+  HeapsTable (*table)();
   /// The rank in whose slot the address is, or -1. Any thread.
   int64_t (*owner_of)(const void* address);
 };
 
 }  // namespace fgmpi::heap
 
-extern "C" __attribute__((visibility("default"))) fgmpi::heap::HeapTable fgmpi_heap_table;
+extern "C" __attribute__((visibility("default"))) fgmpi::heap::HeapsTable fgmpi_heap_table;
 /// Defined by libfgmpi-heap.so.
 extern "C" __attribute__((visibility("default"))) const fgmpi::heap::HeapHooks* fgmpi_heap_hooks();

@@ -1,3 +1,4 @@
+// Finds out once for each place of a call whose memory it asks for.
 #include "heap/callers.h"
 
 #include <dlfcn.h>

@@ -84,7 +84,7 @@ uintptr_t g_host_stack_end = 0;
 [[gnu::cold]] void* refuse(RankHeap* heap, uint32_t index, size_t bytes) {
   errno = ENOMEM;
   if (!g_ranks.refused) return nullptr;
-  Ranks::Site most[3] = {};
+  Ranks::TakingPlace most[3] = {};
   if (g_taken)
     for (size_t i = 0; i < kPlaces; ++i) {
       const TakenAt& at = g_taken[i];
@@ -207,7 +207,7 @@ void rank_ends(uint32_t index) {
   madvise(g_slots.of_rank(index), (size_t{1} << g_slots.shift) - guard, MADV_DONTNEED);
 }
 
-HeapTable table() { return {1, g_slots.first, g_slots.shift, g_ranks.ranks}; }
+HeapsTable table() { return {1, g_slots.first, g_slots.shift, g_ranks.ranks}; }
 
 int64_t owner_of(const void* address) {
   return g_slots.has(address) ? int64_t{g_slots.rank_of(address)} : -1;

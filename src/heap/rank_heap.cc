@@ -1,3 +1,4 @@
+// The heap of a rank: spans of small blocks, the first page, large blocks.
 #include "heap/rank_heap.h"
 
 #include <sys/mman.h>
@@ -107,8 +108,8 @@ static void cut_blocks(Span* span) {
   const size_t count = std::clamp<size_t>(4096 / span->size, 1, span->most - span->cut);
   char* block = reinterpret_cast<char*>(span) + kSpanHeader + size_t{span->cut} * span->size;
   for (size_t i = 0; i < count; ++i, block += span->size) {
-    auto* free = reinterpret_cast<FreeBlock*>(block);
-    free->next = i + 1 < count ? reinterpret_cast<FreeBlock*>(block + span->size) : nullptr;
+    auto* free = reinterpret_cast<UnusedBlock*>(block);
+    free->next = i + 1 < count ? reinterpret_cast<UnusedBlock*>(block + span->size) : nullptr;
     if (i == 0) span->free = free;
   }
   span->cut = static_cast<uint16_t>(span->cut + count);
@@ -187,7 +188,7 @@ void* RankHeap::allocate_large(size_t alignment, size_t bytes) {
   if (alignment <= kGranule && bytes > kMostSmall && bytes <= kMostKept) {
     const unsigned number = kept_number(bytes);
     bytes = size_of_kept(number);
-    if (FreeBlock* block = kept_[number]) {
+    if (UnusedBlock* block = kept_[number]) {
       kept_[number] = block->next;
       const size_t size = large()->size(block);
       kept_bytes_ -= size;
@@ -235,8 +236,8 @@ void RankHeap::free_large(void* block) {
 bool RankHeap::keep(void* block, size_t size) {
   if (size < size_of_kept(0) || size > kMostKept) return false;
   if (kept_bytes_ + size > kMostKeptBytes) return false;
-  auto* kept = static_cast<FreeBlock*>(block);
-  FreeBlock*& first = kept_[kept_number(size + 1) - 1];  // the largest of these that fits
+  auto* kept = static_cast<UnusedBlock*>(block);
+  UnusedBlock*& first = kept_[kept_number(size + 1) - 1];  // the largest of these that fits
   kept->next = first;
   first = kept;
   kept_bytes_ += size;
@@ -244,8 +245,8 @@ bool RankHeap::keep(void* block, size_t size) {
 }
 
 void RankHeap::release_kept() {
-  for (FreeBlock*& first : kept_)
-    while (FreeBlock* block = first) {
+  for (UnusedBlock*& first : kept_)
+    while (UnusedBlock* block = first) {
       first = block->next;
       taken_ -= large()->size(block);
       large()->deallocate(block);
@@ -284,7 +285,7 @@ size_t RankHeap::size_of(const void* block, size_t offset) const {
 }
 
 void RankHeap::give_back(void* block) {
-  auto* freed = static_cast<FreeBlock*>(block);
+  auto* freed = static_cast<UnusedBlock*>(block);
   freed->next = returned_.load(std::memory_order_relaxed);
   while (!returned_.compare_exchange_weak(freed->next, freed, std::memory_order_release,
                                           std::memory_order_relaxed)) {
@@ -292,9 +293,9 @@ void RankHeap::give_back(void* block) {
 }
 
 void RankHeap::take_returned() {
-  FreeBlock* block = returned_.exchange(nullptr, std::memory_order_acquire);
+  UnusedBlock* block = returned_.exchange(nullptr, std::memory_order_acquire);
   while (block) {
-    FreeBlock* next = block->next;
+    UnusedBlock* next = block->next;
     free(block, static_cast<size_t>(reinterpret_cast<char*>(block) - slot()));
     block = next;
   }

@@ -55,13 +55,13 @@ constexpr unsigned kept_number(size_t bytes) {
 constexpr size_t size_of_kept(unsigned number) { return (9 + number % 8) << (12 + number / 8 - 3); }
 
 /// A block that is not in use.
-struct FreeBlock {
-  FreeBlock* next;
+struct UnusedBlock {
+  UnusedBlock* next;
 };
 
 /// At the start of a span.
 struct Span {
-  FreeBlock* free;  ///< blocks that were given back
+  UnusedBlock* free;  ///< blocks that were given back
   Span *next, *previous;
   uint32_t size;             ///< of a block
   uint16_t used, cut, most;  ///< blocks in use, cut so far, and that fit
@@ -84,7 +84,7 @@ class RankHeap {
     if (bytes <= kMostSmall) [[likely]] {
       Span* span = open_[size_number(bytes)];
       if (span && span->free) [[likely]] {
-        FreeBlock* block = span->free;
+        UnusedBlock* block = span->free;
         span->free = block->next;
         ++span->used;
         if (!span->free && span->cut == span->most) [[unlikely]]
@@ -99,7 +99,7 @@ class RankHeap {
   [[gnu::always_inline]] void free(void* block, size_t offset) {
     if (offset - kSpanBytes < half_ - kSpanBytes) [[likely]] {
       Span* span = span_of(block);
-      auto* freed = static_cast<FreeBlock*>(block);
+      auto* freed = static_cast<UnusedBlock*>(block);
       const bool was_closed = !span->free && span->cut == span->most;
       freed->next = span->free;
       span->free = freed;
@@ -113,7 +113,7 @@ class RankHeap {
   size_t size_of(const void* block, size_t offset) const;
   /// Makes a large block longer where it is. Returns false where that is not possible.
   bool grow_in_place(void* block, size_t bytes);
-  /// Of a copy of the first page of a heap in another process: what it has taken; 0: no heap.
+  /// What a heap has taken of whose first page this is a copy, from another process; 0: no heap.
   uint64_t taken_of_copy() const { return exists() ? taken_ : 0; }
   /// Another thread frees a block.
   void give_back(void* block);
@@ -158,11 +158,11 @@ class RankHeap {
   size_t spans_end_;    ///< offset of the first span that was never made
   size_t large_bytes_;  ///< of the part for large blocks, as far as it was taken
   size_t large_in_use_;
-  FreeBlock* kept_[kKeptSizes];  ///< freed blocks, by kept_number()
+  UnusedBlock* kept_[kKeptSizes];  ///< freed blocks, by kept_number()
   size_t kept_bytes_;
   size_t least_dropped_;  ///< freed blocks of at least this size give their memory back
   uint64_t taken_, most_, limit_;
-  std::atomic<FreeBlock*> returned_;
+  std::atomic<UnusedBlock*> returned_;
   // The first page: small blocks of all sizes, in the order in which they came.
   uint16_t first_end_;     ///< offset of what was never used
   uint16_t first_free_;    ///< offset of the newest block that was given back; 0: none

@@ -1,3 +1,4 @@
+// Where the slots of a process are, and their mapping.
 #include "heap/slots.h"
 
 #include <sys/mman.h>

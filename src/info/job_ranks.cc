@@ -233,7 +233,7 @@ struct HeapSums {
 
 HeapSums heaps_of(const Hosted& process) {
   HeapSums sums;
-  heap::HeapTable table;
+  heap::HeapsTable table;
   const ProcessMemory memory(process.pid);
   const uint64_t at = find_symbol(process.path, "fgmpi_heap_table");
   if (!at || !memory.read(process.library + at, &table, sizeof table) || table.version != 1)

@@ -124,10 +124,12 @@ class Parser {
     if (plan->report.file.empty() && !explored && !recorded)
       plan->report.file = setting_.report_file;
     FGMPI_TRY(check_tools(*plan));
-    if (!track_.empty()) FGMPI_TRY(set_up_tracking());
-    if (plan->check) FGMPI_TRY(set_up_checks());
-    if (plan->report.any() && !recorded) FGMPI_TRY(set_up_report(plan));
-    if (!plan->predict.machine.empty()) FGMPI_TRY(set_up_prediction(*plan));
+    if (!track_.empty()) FGMPI_TRY(set_up_tool(setting_.track, track_, setting_.tracker));
+    if (plan->check) FGMPI_TRY(set_up_tool(setting_.check, check_kinds_, setting_.checker));
+    if (plan->report.any() && !recorded)
+      FGMPI_TRY(set_up_tool(setting_.report, plan->report, setting_.reporter));
+    if (!plan->predict.machine.empty())
+      FGMPI_TRY(set_up_tool(setting_.predict, plan->predict, setting_.meter));
     if (!plan->rewind.file.empty()) {
       plan->rewind.debugger = sections_[0].program;
       return {};
@@ -431,12 +433,6 @@ class Parser {
     return {};
   }
 
-  Status set_up_prediction(const LaunchPlan& plan) {
-    if (setting_.predict && !dry_run_) FGMPI_TRY(setting_.predict(plan.predict));
-    preload(setting_.meter);
-    return {};
-  }
-
   /// Prepares -replay. The witness gives the number of ranks, and the program unless the command
   /// line names one (gdb --args program).
   Status set_up_replay(LaunchPlan* plan) {
@@ -559,21 +555,11 @@ class Parser {
     return {};
   }
 
-  Status set_up_report(LaunchPlan* plan) {
-    if (setting_.report && !dry_run_) FGMPI_TRY(setting_.report(plan->report));
-    preload(setting_.reporter);
-    return {};
-  }
-
-  Status set_up_checks() {
-    if (setting_.check && !dry_run_) FGMPI_TRY(setting_.check(check_kinds_));
-    preload(setting_.checker);
-    return {};
-  }
-
-  Status set_up_tracking() {
-    if (setting_.track && !dry_run_) FGMPI_TRY(setting_.track(track_));
-    preload(setting_.tracker);
+  /// Sets up a tool, unless this is a dry run, and preloads its library.
+  template <class SetUp, class Wishes>
+  Status set_up_tool(const SetUp& set_up, const Wishes& wishes, const std::string& library) {
+    if (set_up && !dry_run_) FGMPI_TRY(set_up(wishes));
+    preload(library);
     return {};
   }
 

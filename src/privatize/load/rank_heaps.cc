@@ -1,3 +1,4 @@
+// Heaps of ranks: what the library tells libfgmpi-heap.so, and asks it.
 #include "privatize/load/rank_heaps.h"
 
 #include <mpi.h>
@@ -19,7 +20,7 @@
 
 #pragma weak fgmpi_heap_hooks
 
-fgmpi::heap::HeapTable fgmpi_heap_table;
+fgmpi::heap::HeapsTable fgmpi_heap_table;
 
 namespace fgmpi::privatize {
 
@@ -40,7 +41,7 @@ std::string place_words(const void* place) {
   return line;
 }
 
-void refused(uint32_t index, uint64_t bytes, uint64_t taken, const heap::Ranks::Site* sites,
+void refused(uint32_t index, uint64_t bytes, uint64_t taken, const heap::Ranks::TakingPlace* sites,
              size_t count) {
   if (!settings::is_set(settings::kRankMemory)) return;
   std::string words =

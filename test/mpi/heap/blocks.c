@@ -28,7 +28,8 @@ static void* noted(void* block, size_t bytes) {
 }
 
 static void check_filled(const unsigned char* block, size_t bytes) {
-  for (size_t i = 0; i < bytes; i += 1 + bytes / 37) check(block[i] == (bytes & 255), "other bytes in a block");
+  for (size_t i = 0; i < bytes; i += 1 + bytes / 37)
+    check(block[i] == (bytes & 255), "other bytes in a block");
   if (bytes) check(block[bytes - 1] == (bytes & 255), "another last byte in a block");
 }
 
@@ -40,10 +41,14 @@ static unsigned draw(unsigned below) {
 }
 static size_t draw_size(void) {
   switch (draw(12)) {
-    case 0: return draw(300000);
-    case 1: return 4000 + draw(20000);
-    case 2: return 0;
-    default: return draw(700);
+    case 0:
+      return draw(300000);
+    case 1:
+      return 4000 + draw(20000);
+    case 2:
+      return 0;
+    default:
+      return draw(700);
   }
 }
 
@@ -58,7 +63,8 @@ static void random_blocks(void) {
       switch (draw(4)) {
         case 0: {
           unsigned char* zero = calloc(1, bytes);
-          for (size_t k = 0; k < bytes; k += 1 + bytes / 11) check(zero[k] == 0, "calloc: not zero");
+          for (size_t k = 0; k < bytes; k += 1 + bytes / 11)
+            check(zero[k] == 0, "calloc: not zero");
           blocks[i] = noted(zero, bytes);
           break;
         }
@@ -69,7 +75,8 @@ static void random_blocks(void) {
           blocks[i] = noted(aligned, bytes);
           break;
         }
-        default: blocks[i] = noted(malloc(bytes), bytes);
+        default:
+          blocks[i] = noted(malloc(bytes), bytes);
       }
       sizes[i] = bytes;
       continue;
@@ -80,7 +87,8 @@ static void random_blocks(void) {
       const unsigned char with = sizes[i] & 255;
       blocks[i] = realloc(blocks[i], bytes);
       check(blocks[i] != NULL, "realloc");
-      for (size_t k = 0; k < kept; k += 1 + kept / 37) check(blocks[i][k] == with, "realloc: other bytes");
+      for (size_t k = 0; k < kept; k += 1 + kept / 37)
+        check(blocks[i][k] == with, "realloc: other bytes");
       sizes[i] = bytes;
       noted(blocks[i], bytes);
     } else {
@@ -105,7 +113,8 @@ int main(int argc, char** argv) {
   MPI_Allgather(own, 2, MPI_AINT, all, 2, MPI_AINT, MPI_COMM_WORLD);
   const char* of = getenv("FGMPI_HEAP");
   for (int i = 0; i < size && of && !strcmp(of, "rank"); ++i)
-    if (i != rank) check(all[2 * i] >= high || all[2 * i + 1] <= low, "memory in the range of another rank");
+    if (i != rank)
+      check(all[2 * i] >= high || all[2 * i + 1] <= low, "memory in the range of another rank");
 
   /* A rank of the same process frees what this one has allocated. */
   MPI_Comm here;
@@ -122,14 +131,15 @@ int main(int argc, char** argv) {
   FILE* self = fopen("/proc/self/stat", "r");
   check(self && fscanf(self, "%ld", &mine.process) == 1, "/proc/self/stat");
   fclose(self);
-  MPI_Sendrecv(&mine, (int)sizeof mine, MPI_BYTE, (local + 1) % locals, 0, &other, (int)sizeof other, MPI_BYTE,
-               (local + locals - 1) % locals, 0, here, MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&mine, (int)sizeof mine, MPI_BYTE, (local + 1) % locals, 0, &other,
+               (int)sizeof other, MPI_BYTE, (local + locals - 1) % locals, 0, here,
+               MPI_STATUS_IGNORE);
   MPI_Barrier(MPI_COMM_WORLD);
   const int takes = other.process == mine.process;
   if (takes) free(other.block);
   int taken;
-  MPI_Sendrecv(&takes, 1, MPI_INT, (local + locals - 1) % locals, 1, &taken, 1, MPI_INT, (local + 1) % locals, 1, here,
-               MPI_STATUS_IGNORE);
+  MPI_Sendrecv(&takes, 1, MPI_INT, (local + locals - 1) % locals, 1, &taken, 1, MPI_INT,
+               (local + 1) % locals, 1, here, MPI_STATUS_IGNORE);
   if (!taken) free(lent);
   MPI_Comm_free(&here);
   random_blocks();

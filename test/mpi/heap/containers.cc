@@ -25,9 +25,11 @@ void check(bool ok, const char* what) {
 
 long fill(int rank) {
   std::map<std::string, std::vector<int>> map;
-  for (int i = 0; i < 500; ++i) map["a key that is too long to stay in place " + std::to_string(i % 97)].push_back(rank + i);
+  for (int i = 0; i < 500; ++i)
+    map["a key that is too long to stay in place " + std::to_string(i % 97)].push_back(rank + i);
   std::unordered_map<int, std::unique_ptr<std::string>> table;
-  for (int i = 0; i < 500; ++i) table[i * 7919] = std::make_unique<std::string>(static_cast<size_t>(i), 'x');
+  for (int i = 0; i < 500; ++i)
+    table[i * 7919] = std::make_unique<std::string>(static_cast<size_t>(i), 'x');
   std::ostringstream out;
   for (const auto& [key, values] : map) out << key << values.size();
   try {

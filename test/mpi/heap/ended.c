@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
     usleep(10000); /* lets others run to their ends */
     if (resident_kib() - before < others / 10) return 0;
   }
-  fprintf(stderr, "%ld KiB before, %ld with all ranks, %ld in the end\n", before, all, resident_kib());
+  fprintf(stderr, "%ld KiB before, %ld with all ranks, %ld in the end\n", before, all,
+          resident_kib());
   return 4;
 }
