@@ -33,8 +33,7 @@ bool find_hooks() {
   g_hooks = fgmpi_rewind_hooks();
   if (!g_hooks) return false;
   // The list of events, which only the repeated run makes, must not change the program's memory.
-  findings::prepare_places();
-  g_hooks->set_places([](const void* place) { return findings::place_without_heap(place); });
+  g_hooks->set_places([](const void* place) { return findings::place_in_first_image(place); });
   return g_hooks;
 }
 

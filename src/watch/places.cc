@@ -63,36 +63,15 @@ bool is_cxx_method(uintptr_t address) {
   return it->second;
 }
 
-/// Is the address in the library of a binding, or in libmpi_abi?
-bool in_binding_library(uintptr_t address) {
-  const Bindings& p = g_bindings;
-  return from_fortran(reinterpret_cast<const void*>(address)) ||
-         address - p.abi_low < p.abi_high - p.abi_low ||
-         address - p.cxx_low < p.cxx_high - p.cxx_low;
-}
-
-/// Is the address in a binding: in its library, or in a C++ method that the program has a copy of?
+/// Is the address in a binding: in its library, or in a C++ method that the program has a copy of;
+/// or in libmpi_abi?
 bool in_binding(uintptr_t address) {
-  return in_binding_library(address) ||
-         (g_bindings.cxx_high != 0 && is_cxx_method(program_address(address)));
-}
-
-template <class IsBinding>
-uint64_t find_place(const void* return_address, IsBinding is_binding) {
-  auto address = reinterpret_cast<uintptr_t>(return_address);
-  if (is_binding(address)) {
-    void* frames[16];
-    const int n = backtrace(frames, 16);
-    bool inside = false;
-    for (int i = 0; i < n; ++i) {
-      const auto frame = reinterpret_cast<uintptr_t>(frames[i]);
-      inside |= frame == address;
-      if (!inside || is_binding(frame)) continue;
-      address = frame;
-      break;
-    }
-  }
-  return program_address(address);
+  const Bindings& p = g_bindings;
+  if (from_fortran(reinterpret_cast<const void*>(address))) return true;
+  if (address - p.abi_low < p.abi_high - p.abi_low) return true;
+  if (p.cxx_high == 0) return false;
+  if (address >= p.cxx_low && address < p.cxx_high) return true;
+  return is_cxx_method(program_address(address));
 }
 
 }  // namespace
@@ -104,14 +83,25 @@ void find_bindings() {
   g_bindings.own_high = reinterpret_cast<uintptr_t>(fgmpi_fortran_code.high);
 }
 
-uint64_t place_of(const void* return_address) { return find_place(return_address, in_binding); }
-
-void prepare_places() {
-  void* frame;
-  backtrace(&frame, 1);
+uint64_t place_of(const void* return_address) {
+  auto address = reinterpret_cast<uintptr_t>(return_address);
+  if (in_binding(address)) {
+    void* frames[16];
+    const int n = backtrace(frames, 16);
+    bool inside = false;
+    for (int i = 0; i < n; ++i) {
+      const auto frame = reinterpret_cast<uintptr_t>(frames[i]);
+      inside |= frame == address;
+      if (!inside || in_binding(frame)) continue;
+      address = frame;
+      break;
+    }
+  }
+  return program_address(address);
 }
-uint64_t place_without_heap(const void* return_address) {
-  return find_place(return_address, in_binding_library);
+
+uint64_t place_in_first_image(const void* return_address) {
+  return program_address(reinterpret_cast<uintptr_t>(return_address));
 }
 
 }  // namespace fgmpi::findings

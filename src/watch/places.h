@@ -34,9 +34,8 @@ inline bool from_fortran(const void* caller) {
 /// loaded it: for dladdr and addr2line. REQUIRES: the call has not returned.
 uint64_t place_of(const void* return_address);
 
-/// As place_of(), without heap and system calls: where the program has a copy of a C++ binding's
-/// method, that is the place. REQUIRES: prepare_places(), which uses both.
-uint64_t place_without_heap(const void* return_address);
-void prepare_places();
+/// The address as the linker loaded it, also where it is in a binding: without heap, which a search
+/// for the binding's caller needs for the tables of each rank's image.
+uint64_t place_in_first_image(const void* return_address);
 
 }  // namespace fgmpi::findings

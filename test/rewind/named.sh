@@ -12,9 +12,9 @@ refused "it starts another process" child
 # A process that is killed: the recording is complete up to there.
 "$bin/mpiexec" -record run.rec -ranks 8 "$programs/ends" spin >out.recorded 2>/dev/null &
 process=$!
-for _ in $(seq 600); do
-  [ "$(wc -c <out.recorded)" -gt 2000 ] && break
-  sleep 0.05
+for ((i = 0; i < 600; ++i)); do
+  [ "$(stat -c %s out.recorded)" -gt 8000 ] && break
+  sleep 0.1
 done
 kill -9 $process
 wait $process
@@ -30,10 +30,7 @@ cmp -n "$size" out.recorded out.repeated || fail "killed: other output"
 cp run.rec whole.rec
 truncate -s $(($(stat -c %s run.rec) - 50)) run.rec
 timeout 60 "$bin/mpiexec" -rewind run.rec >out.repeated 2>err.repeated
-got=$?
-case $got in 137 | 1) ;; *) fail "cut: status $got" ;; esac
-grep -q "^fgmpi: rewind: the recording ends here: \(the file is damaged behind this\|the process was killed\) (event" err.repeated ||
-  fail "cut: not said"
+case $? in 1) grep -q "the file is damaged" err.repeated || fail "cut: not said" ;; 137 | 87) ;; *) fail "cut: another status" ;; esac
 
 # An input file that has changed, or is gone, is named.
 echo "as recorded" >data
