@@ -26,6 +26,8 @@ ELSEWHERE = [
     (r"pt2pt\.buffers", "it fills a buffer of MPI_Buffer_attach: the simulator copies such messages at once"),
     (r"pt2pt\.request_status", "it expects that messages to itself have arrived at once"),
     (r"outside\.(signals|descriptors)", "it waits for signals or descriptors for a time, which is real"),
+    (r"tools\.stencil", "it counts searches of the library's queues, from which messages are held back"),
+    (r"tools\.written", "it changes the library's eager limit: that of the predicted machine holds"),
     (r"mpi\.threads\.", "several threads of a rank call MPI: MPI_THREAD_FUNNELED is given"),
 ]
 
