@@ -169,6 +169,15 @@ void* resize(void* block, size_t bytes, const void* place) {
   return moved;
 }
 
+/// realloc(), called at that place.
+void* reallocate(void* block, size_t bytes, const void* place) {
+  if (!block) return allocate(bytes, place);
+  if (!g_slots.has(block)) return __libc_realloc(block, bytes);
+  if (bytes) return resize(block, bytes, place);
+  release(block);
+  return nullptr;
+}
+
 bool is_power_of_two(size_t n) { return n && !(n & (n - 1)); }
 
 // ---- For the library ----------------------------------------------------------------------------
@@ -238,13 +247,7 @@ EXPORT void* calloc(size_t count, size_t each) {
   return clear(allocate(bytes, CALLER), bytes);
 }
 
-EXPORT void* realloc(void* block, size_t bytes) {
-  if (!block) return allocate(bytes, CALLER);
-  if (!g_slots.has(block)) return __libc_realloc(block, bytes);
-  if (bytes) return resize(block, bytes, CALLER);
-  release(block);
-  return nullptr;
-}
+EXPORT void* realloc(void* block, size_t bytes) { return reallocate(block, bytes, CALLER); }
 
 EXPORT void* reallocarray(void* block, size_t count, size_t each) {
   size_t bytes;
@@ -252,11 +255,7 @@ EXPORT void* reallocarray(void* block, size_t count, size_t each) {
     errno = ENOMEM;
     return nullptr;
   }
-  if (!block) return allocate(bytes, CALLER);
-  if (!g_slots.has(block)) return __libc_realloc(block, bytes);
-  if (bytes) return resize(block, bytes, CALLER);
-  release(block);
-  return nullptr;
+  return reallocate(block, bytes, CALLER);
 }
 
 EXPORT void* memalign(size_t alignment, size_t bytes) {
