@@ -45,6 +45,12 @@ extern Program g_program;
 void become_scheduler_thread();
 uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
+/// The number of this process and how many the job has, by the launcher's variables: before the
+/// processes know each other.
+struct PresumedProcess {
+  int64_t number, count;
+};
+PresumedProcess presumed_process();
 /// False in the child of a fork or vfork.
 bool in_own_process();
 /// True at the first call in the child of a fork that a rank called, so that the child's exit()

@@ -10,11 +10,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/environment.h"
 #include "base/error_line.h"
 #include "base/modules.h"
 #include "base/settings.h"
-#include "base/strings.h"
 #include "privatize/internal.h"
 #include "privatize/libc/source_lines.h"
 
@@ -55,11 +53,6 @@ void refused(uint32_t index, uint64_t bytes, uint64_t taken, const heap::Ranks::
   end_process(1);
 }
 
-int64_t number_of(environment::Variable variable, int64_t fallback) {
-  const char* text = environment::text(variable);
-  return text ? parse_int(text).value_or(fallback) : fallback;
-}
-
 }  // namespace
 
 Status begin_rank_heaps(uint32_t ranks) {
@@ -81,10 +74,9 @@ Status begin_rank_heaps(uint32_t ranks) {
   all.index_at = offsetof(sched::Proclet, index);
   all.kind_at = offsetof(sched::Proclet, kind);
   all.ranks = ranks;
-  all.process =
-      static_cast<uint32_t>(number_of(environment::kPmiRank, number_of(environment::kPmixRank, 0)));
-  all.processes = static_cast<uint32_t>(std::max<int64_t>(
-      number_of(environment::kPmiSize, number_of(environment::kSlurmTasks, 1)), all.process + 1));
+  const PresumedProcess me = presumed_process();
+  all.process = static_cast<uint32_t>(me.number);
+  all.processes = static_cast<uint32_t>(std::max(me.count, me.number + 1));
   all.limit = limited ? static_cast<uint64_t>(settings::number(settings::kRankMemory)) : 0;
   all.refused = refused;
   if (const char* reason = fgmpi_heap_hooks()->attach(all))

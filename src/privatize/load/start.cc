@@ -46,16 +46,16 @@ int plain_process_main(Program& program);
 constinit Runtime g_runtime = {
     [] { return static_cast<uint32_t>(settings::number(settings::kNfg)); }, plain_process_main};
 
+/// The number in a variable of the launcher's.
+int64_t launcher_number(environment::Variable variable, int64_t fallback) {
+  const char* text = environment::text(variable);
+  return text ? parse_int(text).value_or(fallback) : fallback;
+}
+
 /// World rank of this process's first rank, for messages printed before the processes have
 /// exchanged how many ranks each has: assumes equal, or (FGMPI_RANKS) nearly equal, shares.
 uint32_t presumed_first_world_rank(uint32_t ranks) {
-  auto number = [](environment::Variable variable, int64_t fallback) {
-    const char* text = environment::text(variable);
-    return text ? parse_int(text).value_or(fallback) : fallback;
-  };
-  int64_t process = number(environment::kPmiRank, number(environment::kPmixRank, 0));
-  int64_t processes =
-      std::max<int64_t>(number(environment::kPmiSize, number(environment::kSlurmTasks, 1)), 1);
+  const auto [process, processes] = presumed_process();
   if (settings::is_set(settings::kNfg) || !settings::is_set(settings::kRanks))
     return static_cast<uint32_t>(process * ranks);
   const int64_t total = settings::number(settings::kRanks);
@@ -291,6 +291,13 @@ void construct(const Image& image) {
 }
 
 }  // namespace
+
+PresumedProcess presumed_process() {
+  return {
+      launcher_number(environment::kPmiRank, launcher_number(environment::kPmixRank, 0)),
+      std::max<int64_t>(
+          launcher_number(environment::kPmiSize, launcher_number(environment::kSlurmTasks, 1)), 1)};
+}
 
 void prepare_for_guests() {
   static bool prepared = false;
