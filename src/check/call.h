@@ -469,6 +469,14 @@ std::string why_incomplete(const RequestOperation& op);
 void on_partitioned(const void* data, size_t bytes);
 void report_partitioned_left();
 
+// ready_sends.cc ----------------------------------------------------------------------------------
+/// Does the program call functions that make ready sends?
+bool program_sends_ready();
+/// A receive begins: an event, where the program makes ready sends.
+void record_receive_begun(Rank* rank, CheckedReceive* receive);
+/// Compares a ready send with the begin of the receive that has matched it.
+void check_ready_send(Rank* rank, const QueuedMessage& message, const CheckedReceive& receive);
+
 // races.cc ----------------------------------------------------------------------------------------
 /// A receive, probe or completion whose result depends on which message comes first is complete:
 /// advances the rank's own clock.

@@ -163,6 +163,7 @@ bool set_up_process() {
   const char* repeated = environment::text(settings::kRecords[settings::kCheckRepeated].name);
   p.all_in_full = repeated && !std::strcmp(repeated, "off");
   update_follows_steps();
+  p.sends_ready = program_sends_ready();
   p.pid = getpid();
   MPIX_Get_collocated_size(&p.ranks);
   MPIX_Get_collocated_startrank(&p.first);
@@ -207,6 +208,7 @@ void rank_begins(Calls call, const void* place) {
   g_next.MPI_Comm_get_parent(&parent);
   if (!on || parent != MPI_COMM_NULL) return;  // spawned jobs are not tracked
   auto rank = std::make_unique<Rank>();
+  rank->in_turn = !g_process.sends_ready;
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world);
   record_thread_level(rank.get());
   rank->own_level = rank->level;

@@ -183,6 +183,7 @@ struct alignas(64) CheckedReceive {
   uint64_t matched_message_id = 0;  ///< id of the matched message, once known
   SharedCall call;
   uint32_t event = 0;  ///< the rank's own clock when the receive was complete
+  uint32_t begun = 0;  ///< the rank's own clock when it began; 0: not counted (ready_sends.cc)
   /// The rank's own clock when a call completed another request of a list but not this one; 0: no
   /// call did.
   uint32_t passed = 0;
@@ -477,7 +478,8 @@ struct alignas(64) Rank {
   int world = 0;
   bool in_call = false;
   bool initialised = false, ended = false;
-  bool in_turn = true;       ///< `posted` is empty and there are no `races`
+  /// `posted` is empty, there are no `races`, and the begin of a receive is no event.
+  bool in_turn = true;
   bool has_windows = false;  ///< `windows` is not empty
   uint32_t last_message_number = 0;
   PendingOperations begun;
@@ -596,6 +598,7 @@ struct Process {
   bool unbuffered = false;    ///< FGMPI_SEND_BUFFERING=zero: standard sends are synchronous
   bool all_in_full = false;   ///< FGMPI_CHECK_REPEATED=off: no call takes the path of repeated ones
   bool makes_others = false;  ///< extensions make communicators that are not tracked
+  bool sends_ready = false;   ///< the program makes ready sends
   bool has_windows = false;   ///< a rank has made a window
   bool has_facts = false;     ///< the plugin of mpicc -check has compiled a program here
   bool has_heap = false;      ///< such a program has told of blocks of its heap
@@ -616,7 +619,7 @@ struct Process {
   /// Are vector clocks maintained?
   bool follows_order() const {
     return wants(FindingKind::kRaces) || wants(FindingKind::kBuffering) ||
-           wants(FindingKind::kWindows);
+           wants(FindingKind::kWindows) || (sends_ready && wants(FindingKind::kMessages));
   }
 };
 extern Process& g_process;

@@ -74,7 +74,9 @@ cases = []  # (program, kind, name, body)
 
 
 def case(kind, name, body, program=None):
-    cases.append((program or kind, kind, name, body.strip("\n")))
+    # The checker follows receives otherwise in programs with ready sends, so these have a program of their own.
+    ready = "rsend" in body.lower()
+    cases.append((program or ("ready" if ready else kind), kind, name, body.strip("\n")))
 
 
 # ---- Collectives -----------------------------------------------------------------------------------------------------
@@ -320,6 +322,32 @@ def too_long():
                     case("types", f"too long, {n}: {send[4:9]}, {name} of {source}", "  MPI_Request q[2];\n  if (rank == 0) {\n" + first
                          + "  " + send.format(n=f"wrong ? {n} : 4") + BOTH + "\n" + wait + "  } else if (rank == 1) {\n"
                          + receive.replace("S, T", f"{source}, {tag}") + "\n  }")
+
+
+def ready_sends():
+    """A ready send whose receive has begun before, in every run or only in some; in both directions between two ranks."""
+    ways = {
+        "a barrier": ("  MPI_Barrier(w);", "  MPI_Barrier(w);"),
+        "a reduction": ("  MPI_Allreduce(c, d, 1, MPI_INT, MPI_SUM, w);", "  MPI_Allreduce(c, d, 1, MPI_INT, MPI_SUM, w);"),
+        "a message": ("  MPI_Send(c, 0, MPI_INT, FROM, 6, w);", "  MPI_Recv(c, 0, MPI_INT, TO, 6, w, IGNORE);"),
+        "a broadcast": ("  MPI_Bcast(c, 1, MPI_INT, TO, w);", "  MPI_Bcast(c, 1, MPI_INT, TO, w);"),
+    }
+    sends = {"Rsend": "  MPI_Rsend(a, 2, MPI_INT, TO, 5, w);" + BOTH,
+             "Irsend": "  MPI_Irsend(a, 2, MPI_INT, TO, 5, w, &q);" + BOTH + "\n  MPI_Wait(&q, IGNORE);",
+             "Rsend_init": "  MPI_Rsend_init(a, 2, MPI_INT, TO, 5, w, &q);" + BOTH + "\n  MPI_Start(&q);\n  MPI_Wait(&q, IGNORE);\n"
+                           "  MPI_Request_free(&q);"}
+    receives = {"Irecv": ("  WHEN MPI_Irecv(b, 2, MPI_INT, FROM, 5, w, &q);" + BOTH, ""),
+                "Recv_init": ("  WHEN MPI_Recv_init(b, 2, MPI_INT, FROM, 5, w, &q);" + BOTH + "\n  WHEN MPI_Start(&q);",
+                              "\n  MPI_Request_free(&q);"),
+                "Irecv of any source": ("  WHEN MPI_Irecv(b, 2, MPI_INT, MPI_ANY_SOURCE, 5, w, &q);" + BOTH, "")}
+    for way, (tells, learns) in ways.items():
+        for send, sends_it in sends.items():
+            for receive, (begins, ends) in receives.items():
+                for source, sink in (("0", "LAST"), ("LAST", "0")):
+                    others = learns if "FROM" not in tells else ""
+                    body = ("  MPI_Request q;\n  if (rank == TO) {\n" + begins.replace("WHEN", "GOOD").replace(BOTH, "") + f"\n{tells}\n" + begins.replace("WHEN", "BAD")
+                            + f"\n  MPI_Wait(&q, IGNORE);{ends}\n  }} else if (rank == FROM) {{\n{learns}\n{sends_it}\n  }} else {{\n{others}\n  }}")
+                    case("messages", f"{send} and {receive}: ordered by {way}, from {source}", body.replace("FROM", source).replace("TO", sink))
 
 
 def many_pending():
@@ -613,6 +641,7 @@ def main():
     collectives()
     point_to_point()
     too_long()
+    ready_sends()
     many_pending()
     races()
     buffering()

@@ -175,6 +175,7 @@ RefPtr<CheckedReceive> post_as(Rank* rank, SharedCall kept, uint64_t number) {
   posted->call = std::move(kept);
   posted->probe = posted->call->info().role == CallRole::kMatchedProbe;
   posted->number = number;
+  record_receive_begun(rank, posted.get());
   rank->posted.push_back(posted);
   rank->in_turn = false;
   return posted;
@@ -404,7 +405,7 @@ void sweep(Rank* rank) {
     rank->posted.pop_front();
     --rank->posted_closed;
   }
-  rank->in_turn = rank->posted.empty() && !rank->races;
+  rank->in_turn = rank->posted.empty() && !rank->races && !g_process.sends_ready;
   if (rank->posted_closed == 0) return;
   std::vector<const CheckedReceive*> open;
   size_t kept = 0;
@@ -425,7 +426,7 @@ void sweep(Rank* rank) {
     }
   }
   rank->posted.resize(kept);
-  rank->in_turn = kept == 0 && !rank->races;
+  rank->in_turn = kept == 0 && !rank->races && !g_process.sends_ready;
 }
 
 void check_messages_before(CheckedCall* call) {
@@ -440,7 +441,7 @@ void check_messages_before(CheckedCall* call) {
   if (receives || both || info.role == CallRole::kMatchedProbe) {
     // A blocking receive without an earlier one need not be entered into the list.
     call->alone = info.starts == Starts::kBlocking && rank->posted.empty() && !g_process.threads &&
-                  info.role != CallRole::kMatchedProbe;
+                  !g_process.sends_ready && info.role != CallRole::kMatchedProbe;
     if (!call->alone)
       call->posted = post(rank, call->kept());
     else  // so that a deadlock can name messages on the communicator

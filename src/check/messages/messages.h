@@ -56,6 +56,14 @@ inline bool has_signature_matched(const Rank& rank, const QueuedMessage& m,
          receive.messages.matched_signature == m.signature_name;
 }
 
+/// The last event of this rank that a rank with this clock knows of (races.cc).
+uint64_t known_events(const Rank& rank, const Knowledge& knows);
+/// The sender of a message, as a part of a finding (races.cc).
+findings::Participant sender_of(int world, const CallRecord& call, const char* role);
+/// Reports what depends on the order of ranks, once for its sentence and calls (races.cc).
+void report_once(Rank* rank, FindingKind kind, const char* sentence, const char* allowed, bool note,
+                 std::vector<findings::Participant> calls);
+
 /// A send begins. Returns whether it has begun in the unbuffered run as well (unbuffered.h).
 inline bool step_send(Rank* rank, uint64_t message_id, int receiver_world) {
   if (!follows_steps()) return false;

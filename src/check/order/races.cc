@@ -59,7 +59,8 @@ Races& races_of(Rank* rank) {
   return *rank->races;
 }
 
-/// The last event of this rank that a rank with this clock knows of.
+}  // namespace
+
 uint64_t known_events(const Rank& rank, const Knowledge& knows) {
   uint64_t events = known(knows.clock, of_rank(rank.world));
   knows.for_each_comm([&](const ClockPart& part) {
@@ -80,16 +81,23 @@ findings::Participant sender_of(int world, const CallRecord& call, const char* r
   return {world, call.info().name, arguments_of(call, nullptr), call.site, role};
 }
 
-void report_once(Rank* rank, const char* sentence, const char* allowed, bool note,
+void report_once(Rank* rank, FindingKind kind, const char* sentence, const char* allowed, bool note,
                  std::vector<findings::Participant> calls) {
   uint64_t key = hash_text(sentence);
   for (const auto& call : calls) key = mix(key, call.site);
   if (races_of(rank).reported.insert(key).second)
-    report(FindingKind::kRaces, sentence, allowed, std::move(calls), note);
+    report(kind, sentence, allowed, std::move(calls), note);
+}
+
+namespace {
+
+void report_race_once(Rank* rank, const char* sentence, const char* allowed, bool note,
+                      std::vector<findings::Participant> calls) {
+  report_once(rank, FindingKind::kRaces, sentence, allowed, note, std::move(calls));
 }
 
 void report_possibly_harmless(Rank* rank, const Wildcard& w, const QueuedMessage& other) {
-  report_once(
+  report_race_once(
       rank,
       w.probe ? "a probe of any source could have found another message first"
               : "a receive from any source could have taken another message",
@@ -103,7 +111,7 @@ void report_possibly_harmless(Rank* rank, const Wildcard& w, const QueuedMessage
 }
 
 void report_needed_order(Rank* rank, const Needed& n) {
-  report_once(
+  report_race_once(
       rank, "a receive from any source could take the message that a later receive waits for",
       "another tag, communicator or order for what must not be taken by a receive from any source",
       false,
@@ -122,7 +130,7 @@ bool fits(const QueuedMessage& m, const Wildcard& w) {
 void report_race(Rank* rank, const Wildcard& w, const QueuedMessage& other,
                  const CheckedReceive* taker) {
   if (!w.probe && !fits(other, w))
-    return report_once(
+    return report_race_once(
         rank, "a receive from any source could take a message of other types, or a longer one",
         "another tag, communicator or order for messages of another kind", false,
         {participant(rank, w.call), sender_of(w.taken_world, w.sender, "sent what it took"),
@@ -191,9 +199,10 @@ uint32_t next_event(Rank* rank) {
 
 void record_matched_message(Rank* rank, const QueuedMessage& m, const CheckedReceive& p) {
   if (!g_process.follows_order()) return;
+  check_ready_send(rank, m, p);
   find_race(rank, m, p.comm, p.number, &p);
   if (p.passed && !g_process.order_unknown && known_events(*rank, m.known) < p.passed)
-    report_once(
+    report_race_once(
         rank,
         "a call that completes one of several requests could have completed another one first",
         "harmless only if the order in which the requests are complete does not matter", true,
