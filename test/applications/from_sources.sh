@@ -9,7 +9,9 @@ bin=$(cd "${1:-$top/build/default/bin}" && pwd) || exit 1
 folder=${2:-$(mktemp -d)}
 mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial" && cd "$folder" || exit 1
 if [ ! -d inst ]; then
-  echo 'deb-src http://deb.debian.org/debian bookworm main' > sources.list
+  # The sources lie where this machine's packages of Debian come from.
+  apt-get indextargets --format 'deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' |
+    sort -u > sources.list
   options=(-q -o Dir::Etc::sourcelist="$folder/sources.list" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$folder/lists"
     -o Dir::Cache="$folder/cache")
   apt-get "${options[@]}" update && apt-get "${options[@]}" source --download-only fftw3 hypre || exit 1
