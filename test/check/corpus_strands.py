@@ -183,6 +183,13 @@ def hangs(both):
     both("deadlock", "a thread tries to lock a mutex that one in a receive holds",
          f"  TWO {{\n  FIRST {{\n  sem_wait(&semaphore);\n  while (pthread_mutex_trylock(&mutex)) sched_yield();{HERE}\n  pthread_mutex_unlock(&mutex);\n  }}\n"
          f"  SECOND {{\n  pthread_mutex_lock(&mutex);\n  sem_post(&semaphore);\n  {receive}\n  pthread_mutex_unlock(&mutex);\n  }}\n  }}")
+    for part in ("FIRST", "SECOND"):
+        both("deadlock", f"a thread locks a mutex twice, {part.lower()}",
+             f"  TWO {{\n  {part} {{\n  pthread_mutex_lock(&mutex);\n  BAD pthread_mutex_lock(&mutex);{HERE}\n  pthread_mutex_unlock(&mutex);\n  }}\n  }}")
+    both("deadlock", "a thread locks twice a mutex that counts its locks in the twin",
+         "  pthread_mutexattr_t a;\n  pthread_mutex_t m;\n  pthread_mutexattr_init(&a);\n  GOOD pthread_mutexattr_settype(&a, PTHREAD_MUTEX_RECURSIVE);\n"
+         f"  pthread_mutex_init(&m, &a);\n  TWO {{\n  SECOND {{\n  pthread_mutex_lock(&m);\n  pthread_mutex_lock(&m);{HERE}\n"
+         "  pthread_mutex_unlock(&m);\n  pthread_mutex_unlock(&m);\n  }\n  }")
     both("deadlock", "a thread waits for tasks of which one is in a receive",
          f"  TWO {{\n#pragma omp single\n  {{\n#pragma omp task\n  {{ {receive}\n  }}\n#pragma omp taskwait\n  }}\n  }}")
     waits, tells = AWAITS["a barrier of OpenMP"]

@@ -4,7 +4,7 @@
 // calls; their places are known for reports.
 //
 // A program may also wait in a loop: until a time, again and again, or by trying to lock a mutex.
-// Such a wait counts as one without a limit when the strand has come back to it often, for seconds,
+// A wait in a loop counts as one without a limit when the strand has come back to it often, for seconds,
 // and meanwhile no other strand has done anything but wait. Then the strand waits in the checker,
 // which lets it look again whenever another strand goes on.
 #include <execinfo.h>
@@ -129,7 +129,7 @@ uint64_t ThreadOrder::begin_await(Sync what, Strand* me, uint64_t key, uint64_t 
   Await await;
   await.what = what;
   await.key = what == Sync::kAwaitsTeam ? me->team : key;
-  await.place = reinterpret_cast<const void*>(value & ((uint64_t{1} << access::kPlaceBits) - 1));
+  await.place = access::place_of(value);
   const uint64_t threads = value >> access::kPlaceBits;
   await.has_limit = threads & access::kHasLimit;
   if (what == Sync::kAwaitsTeam) await.needed = (me->barriers + uint64_t{1}) * threads;

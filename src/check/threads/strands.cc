@@ -163,20 +163,27 @@ LockSet ThreadOrder::held_since(const StrandEvent& event) {
 
 bool ThreadOrder::is_awaited(const Strand& me, const void* lock) const {
   const auto mutex = mutexes_.find(lock);
-  if (mutex != mutexes_.end() && mutex->second.is_held)
-    return mutex->second.got.strand != me.number;
+  if (mutex != mutexes_.end() && mutex->second.is_held) {
+    const auto own = wants_.find(me.number);
+    return mutex->second.got.strand != me.number || (own != wants_.end() && own->second.again);
+  }
   // A strand that wants it may have got it already, and has not told so yet.
   return std::ranges::any_of(wants_, [&](const auto& want) {
     return want.first != me.number && want.second.mutex == lock;
   });
 }
 
-void ThreadOrder::wait_for_mutex(const void* lock, const void* place) {
+void ThreadOrder::wait_for_mutex(const void* lock, uint64_t value) {
+  const void* place = access::place_of(value);
   {
     std::lock_guard guard(lock_);
     const Strand* me = here();
     if (!me) return;
-    Want& want = wants_[me->number] = {lock, place, {}};
+    const auto mutex = mutexes_.find(lock);
+    const bool has_it =
+        mutex != mutexes_.end() && mutex->second.is_held && mutex->second.got.strand == me->number;
+    const bool again = has_it && (value >> access::kPlaceBits & access::kIsOwn);
+    Want& want = wants_[me->number] = {lock, place, again, {}};
     if (!is_awaited(*me, lock)) return;
     want.callers = callers_of(place);
   }
@@ -218,8 +225,9 @@ std::vector<ThreadOrder::BlockedThread> ThreadOrder::wanting_threads() {
   std::vector<BlockedThread> wanting;
   for (const auto& [strand, want] : wants_) {
     const auto mutex = mutexes_.find(want.mutex);
-    if (mutex != mutexes_.end() && mutex->second.is_held && mutex->second.got.strand != strand)
-      wanting.push_back({want.place, nullptr, want.callers});
+    if (mutex != mutexes_.end() && mutex->second.is_held &&
+        (want.again || mutex->second.got.strand != strand))
+      wanting.push_back({want.place, nullptr, want.callers, want.again});
   }
   std::ranges::sort(wanting, {}, &BlockedThread::place);
   return wanting;
@@ -343,7 +351,7 @@ void ThreadOrder::tell_atomic(Sync what, Strand* me, uint64_t key, uint64_t orde
 }
 
 uint64_t ThreadOrder::tell(Sync what, const void* object, uint64_t value) {
-  if (what == Sync::kWants) return wait_for_mutex(object, reinterpret_cast<const void*>(value)), 0;
+  if (what == Sync::kWants) return wait_for_mutex(object, value), 0;
   if (what == Sync::kAwait) return wait_for_strands();
   std::vector<void*> waiters;
   uint64_t result = 0;

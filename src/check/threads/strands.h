@@ -217,9 +217,10 @@ class ThreadOrder {
     const void* place = nullptr;
     const CheckedCall* call = nullptr;  ///< the owner's
     std::vector<void*> callers = {};    ///< of the function with the place
+    bool again = false;                 ///< it waits for itself
   };
   std::vector<BlockedThread> blocked_threads();
-  /// All threads that wait for a mutex that another strand holds; `call` is null.
+  /// All threads that wait for a mutex that a strand holds; `call` is null.
   std::vector<BlockedThread> wanting_threads();
   /// A strand that waits for other strands, in words and with its place. `parked`: in the checker.
   struct AwaitingStrand {
@@ -258,6 +259,7 @@ class ThreadOrder {
   struct Want {
     const void* mutex = nullptr;
     const void* place = nullptr;
+    bool again = false;  ///< the strand has it, and cannot get it again
     std::vector<void*> callers;
   };
   /// The return addresses behind the place on the calling thread's stack.
@@ -315,7 +317,8 @@ class ThreadOrder {
   void release(Strand* me, uint64_t key);
   void acquire(Strand* me, uint64_t key);
   StrandKnowledge publish(Strand* me);
-  void wait_for_mutex(const void* mutex, const void* place);
+  /// `value`: that of Sync::kWants.
+  void wait_for_mutex(const void* mutex, uint64_t value);
   bool is_awaited(const Strand& me, const void* lock) const;
   uint64_t begin_await(access::Sync what, Strand* me, uint64_t key, uint64_t value);
   bool has_come(const Await& await) const;

@@ -367,6 +367,19 @@ findings::Participant participant_of(const Rank* rank, const ThreadOrder::Blocke
   return waits;
 }
 
+/// Reports threads that wait for mutexes which they have locked themselves.
+bool report_locked_twice(Rank* rank) {
+  bool any = false;
+  for (const ThreadOrder::BlockedThread& one : rank->order->wanting_threads()) {
+    if (!one.again) continue;
+    any = true;
+    g_process.deadlock.push_back(report(
+        FindingKind::kDeadlock, "a thread waits for ever for a mutex that it has locked itself", "",
+        {participant_of(rank, one)}));
+  }
+  return any;
+}
+
 /// Reports threads none of which is in a call of MPI, and that wait for each other's mutexes.
 bool report_wanting_threads(Rank* rank) {
   const auto wanting = rank->order->wanting_threads();
@@ -391,7 +404,8 @@ bool report_blocked_threads(Rank* rank) {
                "a thread waits for ever for what another thread holds in a call of MPI", "",
                {one.call->me("does not return"), waits}));
   }
-  return !blocked.empty() || report_awaiting_threads(rank) || report_wanting_threads(rank);
+  return report_locked_twice(rank) || !blocked.empty() || report_awaiting_threads(rank) ||
+         report_wanting_threads(rank);
 }
 
 void begin_threaded_use(Rank* rank, const RequestOperation& operation) {

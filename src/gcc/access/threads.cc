@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <sys/syscall.h>
 #include <threads.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -17,6 +18,7 @@ using fgmpi::access::await;
 using fgmpi::access::await_value;
 using fgmpi::access::has_order;
 using fgmpi::access::kHasLimit;
+using fgmpi::access::kIsOwn;
 using fgmpi::access::Sync;
 using fgmpi::access::tell;
 using fgmpi::access::WakesAfterwards;
@@ -34,6 +36,16 @@ namespace {
 bool await_with_limit(Sync what, const volatile void* object, const void* place) {
   return has_order() && tell(what, object, await_value(place, kHasLimit)) &&
          tell(Sync::kAwait, object);
+}
+
+/// Has the calling thread locked this mutex, which does not count its owner's locks? All ranks of a
+/// process are one thread here: the checker knows which of them has it.
+bool is_locked_by_caller(const pthread_mutex_t* mutex) {
+  const int kind = __atomic_load_n(&mutex->__data.__kind, __ATOMIC_RELAXED);
+  const bool counts =
+      (kind & 127) != PTHREAD_MUTEX_TIMED_NP && (kind & 127) != PTHREAD_MUTEX_ADAPTIVE_NP;
+  const int owner = __atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
+  return !counts && owner != 0 && owner == gettid();
 }
 
 /// Leaves errno as it is.
@@ -63,17 +75,19 @@ void tell_of_time_out(const volatile void* object, const void* place) {
   }
 #define POSIX_LOCKS(name, type) \
   LOCKS(name, (type * lock), (lock), lock, result == 0 || result == EOWNERDEAD)
-/// A function that waits for the lock.
-#define WAITS_FOR(name, type, success)                                  \
-  WRAP_SYNC(int, name, (type * lock)) {                                 \
-    tell(Sync::kWants, lock, reinterpret_cast<uintptr_t>(FGMPI_PLACE)); \
-    const int result = __real_##name(lock);                             \
-    if (success) tell(Sync::kLock, lock);                               \
-    return result;                                                      \
+/// A function that waits for the lock. `own`: it would wait for the calling thread itself.
+#define WAITS_FOR_OR_OWN(name, type, success, own)                          \
+  WRAP_SYNC(int, name, (type * lock)) {                                     \
+    tell(Sync::kWants, lock, await_value(FGMPI_PLACE, (own) ? kIsOwn : 0)); \
+    const int result = __real_##name(lock);                                 \
+    if (success) tell(Sync::kLock, lock);                                   \
+    return result;                                                          \
   }
+#define WAITS_FOR(name, type, success) WAITS_FOR_OR_OWN(name, type, success, false)
 #define POSIX_TIMED_LOCKS(name, type) \
   LOCKS(name, (type * lock, const timespec* until), (lock, until), lock, result == 0)
-WAITS_FOR(pthread_mutex_lock, pthread_mutex_t, result == 0 || result == EOWNERDEAD)
+WAITS_FOR_OR_OWN(pthread_mutex_lock, pthread_mutex_t, result == 0 || result == EOWNERDEAD,
+                 is_locked_by_caller(lock))
 POSIX_LOCKS(pthread_mutex_trylock, pthread_mutex_t)
 POSIX_TIMED_LOCKS(pthread_mutex_timedlock, pthread_mutex_t)
 LOCKS(pthread_mutex_clocklock, (pthread_mutex_t * lock, clockid_t clock, const timespec* until),
@@ -89,7 +103,9 @@ UNLOCKS(int, pthread_rwlock_unlock, pthread_rwlock_t*)
 WAITS_FOR(pthread_spin_lock, pthread_spinlock_t volatile, result == 0 || result == EOWNERDEAD)
 POSIX_LOCKS(pthread_spin_trylock, pthread_spinlock_t volatile)
 UNLOCKS(int, pthread_spin_unlock, pthread_spinlock_t volatile*)
-WAITS_FOR(mtx_lock, mtx_t, result == thrd_success)
+// The C library's mtx_t is a mutex of POSIX.
+WAITS_FOR_OR_OWN(mtx_lock, mtx_t, result == thrd_success,
+                 is_locked_by_caller(reinterpret_cast<const pthread_mutex_t*>(lock)))
 LOCKS(mtx_trylock, (mtx_t * lock), (lock), lock, result == thrd_success)
 LOCKS(mtx_timedlock, (mtx_t * lock, const timespec* until), (lock, until), lock,
       result == thrd_success)

@@ -97,9 +97,11 @@ enum class Sync : uint8_t {
   kRelease,  ///< `object` passes on what the strand has done, ...
   kAcquire,  ///< ... to the strand that now continues because of it
   kForget,   ///< `object` is used no more
-  kWants,    ///< the strand is about to wait for the mutex `object`; `value`: the place
-  kLock,     ///< the strand has got the mutex `object`
-  kUnlock,   ///< it is about to release it
+  /// The strand is about to wait for the mutex `object`; `value`: the place, and kIsOwn where it is
+  /// a mutex that it would wait for if it had it already (await_value).
+  kWants,
+  kLock,    ///< the strand has got the mutex `object`
+  kUnlock,  ///< it is about to release it
   /// The strand is about to wait at `object` for other strands: the first four for kWake, then for
   /// the arrival of all at a barrier, of all threads of the innermost region or of region `object`,
   /// and for the tasks that it has made, or that are in its group if there is an `object`.
@@ -151,6 +153,10 @@ enum class Sync : uint8_t {
 /// The value of an event about `threads` threads at `place`; addresses of code have 48 bits.
 constexpr unsigned kPlaceBits = 48;
 constexpr int kHasLimit = 1 << 15;
+constexpr int kIsOwn = 1;
+inline const void* place_of(uint64_t value) {
+  return reinterpret_cast<const void*>(value & ((uint64_t{1} << kPlaceBits) - 1));
+}
 inline uint64_t await_value(const void* place, int threads) {
   return reinterpret_cast<uintptr_t>(place) | static_cast<uint64_t>(threads) << kPlaceBits;
 }

@@ -100,6 +100,7 @@ FGMPI_EXTENSION int MPIX_Tool_handlers(void (*arrived)(int, const void*, int), v
   g_arrived = arrived;
   mpi::set_tool_fatal(fatal);
   pt2pt::set_tool_deadlock(deadlock);
+  sched::g_joins_are_watched = deadlock != nullptr;
   pt2pt::set_notice_handler(pt2pt::kNoticeTool,
                             [](uint32_t from, uint64_t, const void* data, size_t bytes) {
                               if (g_arrived)

@@ -132,9 +132,10 @@ FGMPI_INTERPOSE int thrd_create(thrd_t* thread, thrd_start_t function, void* arg
 
 namespace {
 /// Called before a rank joins a thread: lets other ranks of the process run until the thread has
-/// ended. May switch.
+/// ended. The only rank of a process need not, unless a tool watches. May switch.
 void let_others_run_until_end_of(pthread_t thread) {
-  if (fgmpi::sched::rank_count() < 2 || !on_proclet()) return;
+  if (fgmpi::sched::rank_count() < 2 && !fgmpi::sched::g_joins_are_watched) return;
+  if (!on_proclet()) return;
   fgmpi::sched::SwitchingCall inside;
   fgmpi::sched::wait_for_end_of(thread);
 }

@@ -198,6 +198,9 @@ void name_thread(uint64_t number, pthread_t handle);
 /// Lets other proclets run until that thread of a rank has ended; returns at once for any other
 /// thread. Called on a proclet, inside if threads are enabled. May switch.
 void wait_for_end_of(pthread_t handle);
+/// A tool wants to learn of every deadlock: the only rank of a process, too, joins its threads by
+/// wait_for_end_of(), so that it is known to wait.
+inline bool g_joins_are_watched = false;
 
 /// True while threads that `rank`, or a thread of it, has started have not ended. May be called
 /// by any thread.
