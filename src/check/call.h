@@ -443,9 +443,9 @@ void report_messages_left();
 void on_message(const void* data, int bytes);
 
 // unmatched.cc ------------------------------------------------------------------------------------
-/// The rank waits for ever, in its current call, for `awaited` or for the call itself where that is
-/// null. If it receives, adds messages for the rank that it would receive with other arguments.
-void add_unmatched_messages(Rank* rank, const RequestOperation* awaited,
+/// The rank waits for ever, in `call`, for `awaited` or for the call itself where that is null. If
+/// it receives, adds messages for the rank that it would receive with other arguments.
+void add_unmatched_messages(Rank* rank, const CallRecord& call, const RequestOperation* awaited,
                             std::vector<findings::Participant>* calls);
 
 // partitioned.cc ----------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ void before_deadlock_report() {
             participant(rank.get(), awaited->call,
                         (why.empty() ? "is waited for" : "is waited for, and " + why).c_str()));
       }
-      add_unmatched_messages(rank.get(), awaited_by(rank.get(), *call), &calls);
+      add_unmatched_messages(rank.get(), *call, awaited_by(rank.get(), *call), &calls);
       add_awaiting_threads(rank.get(), &calls);
       if (g_process.unbuffered)
         g_process.deadlock.push_back(

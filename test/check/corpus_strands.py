@@ -183,6 +183,10 @@ def hangs(both):
     both("deadlock", "a thread tries to lock a mutex that one in a receive holds",
          f"  TWO {{\n  FIRST {{\n  sem_wait(&semaphore);\n  while (pthread_mutex_trylock(&mutex)) sched_yield();{HERE}\n  pthread_mutex_unlock(&mutex);\n  }}\n"
          f"  SECOND {{\n  pthread_mutex_lock(&mutex);\n  sem_post(&semaphore);\n  {receive}\n  pthread_mutex_unlock(&mutex);\n  }}\n  }}")
+    both("deadlock", "a receive without its message, after a call of another thread that began before",
+         f"  MPI_Request q[2];\n  MPI_Isend(a, 1, MPI_INT, rank, 18, w, &q[0]);{HERE}\n  TWO {{\n  FIRST {{\n  usleep(100000);\n"
+         f"  MPI_Isend(a, 1, MPI_INT, rank, 20, w, &q[1]);\n  MPI_Recv(v, 1, MPI_INT, rank, wrong ? 17 : 18, w, IGNORE);{HERE}\n  }}\n"
+         "  SECOND MPI_Recv(&z[3], 1, MPI_INT, rank, 20, w, IGNORE);\n  }\n  MPI_Waitall(2, q, MPI_STATUSES_IGNORE);")
     for part in ("FIRST", "SECOND"):
         both("deadlock", f"a thread locks a mutex twice, {part.lower()}",
              f"  TWO {{\n  {part} {{\n  pthread_mutex_lock(&mutex);\n  BAD pthread_mutex_lock(&mutex);{HERE}\n  pthread_mutex_unlock(&mutex);\n  }}\n  }}")

@@ -545,10 +545,12 @@ void drop_pending(Rank* rank, const Region& r) {
 }  // namespace
 
 void report_changed(Rank* rank, const CallRecord& operation) {
+  std::vector<findings::Participant> calls = {participant(rank, operation)};
+  if (const CallRecord* call = call_here(rank))
+    calls.push_back(participant(rank, *call, "completed it"));
   report(FindingKind::kBuffers,
          "a buffer was changed before the operation that reads it was complete",
-         "an operation's buffer is left alone until the operation is complete",
-         {participant(rank, operation), participant(rank, *rank->current, "completed it")});
+         "an operation's buffer is left alone until the operation is complete", std::move(calls));
 }
 
 namespace {

@@ -53,9 +53,9 @@ bool is_expected(const Rank& rank, const Inbox::QueueKey& key) {
 
 }  // namespace
 
-void add_unmatched_messages(Rank* rank, const RequestOperation* awaited,
+void add_unmatched_messages(Rank* rank, const CallRecord& call, const RequestOperation* awaited,
                             std::vector<findings::Participant>* calls) {
-  const CallRecord& receive = awaited ? *awaited->call : *rank->current;
+  const CallRecord& receive = awaited ? *awaited->call : call;
   const CallRole role = receive.info().role;
   if (role != CallRole::kReceive && role != CallRole::kProbe && role != CallRole::kMatchedProbe &&
       !receives_too(receive.info()))
