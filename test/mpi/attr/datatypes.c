@@ -2,6 +2,7 @@
  * functions that fail and functions that call MPI; predefined types have each rank's own. */
 #include <string.h>
 
+#include "error_class.h"
 #include "mpitest.h"
 
 static int rank, copies, deletes, refuse, at_end;
@@ -34,12 +35,6 @@ static int delete_at_end(MPI_Datatype type, int keyval, void* value, void* extra
   MPI_Comm_rank(MPI_COMM_WORLD, &seen);
   if (type == MPI_INT && *(int*)value == 100 + rank && !finalized && seen == rank) ++at_end;
   return MPI_SUCCESS;
-}
-
-static int class_of(int code) {
-  int class = -1;
-  MPI_Error_class(code, &class);
-  return class;
 }
 
 static void test_functions(void) {

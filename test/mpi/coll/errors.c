@@ -1,13 +1,9 @@
 /* Bad arguments and members that disagree: error classes through MPI_ERRORS_RETURN. */
 #include <string.h>
 
+#include "error_class.h"
 #include "mpitest.h"
 
-static int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
-}
 #define FAILS(class_, call) CHECK(class_of(call) == (class_))
 
 /* The message names the call and the value. */

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "error_class.h"
 #include "mpitest.h"
 
 static struct rlimit unlimited;
@@ -19,12 +20,6 @@ static void limit_to(long more_bytes) {
 }
 
 static void unlimit(void) { setrlimit(RLIMIT_AS, &unlimited); }
-
-static int class_of(int code) {
-  int class = MPI_SUCCESS;
-  OK(MPI_Error_class(code, &class));
-  return class;
-}
 
 /* Nonblocking barriers run on coroutines: with no room for more of them, the call of the member
  * that comes last fails, and it can come again once others are done. */

@@ -2,6 +2,7 @@
 // every reduction and each of its forms, also between groups: compared byte by byte with a model,
 // so that gaps of pairs stay as they were in results.
 #include "operations.h"
+#include "error_class.h"
 
 #include <functional>
 #include <vector>
@@ -11,12 +12,6 @@ namespace {
 int g_rank, g_size;
 constexpr int kElements = 3;
 using Bytes = std::vector<unsigned char>;
-
-int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
-}
 
 /// Few values, so that ties are common and products exact.
 int value_of(MPI_Op op, int rank, int i) {

@@ -2,6 +2,7 @@
 // another order at each rank; others on a duplicate and on an intercommunicator meanwhile; what
 // MPI_Request_free may and may not do with collective requests.
 #include "coll_data.h"
+#include "error_class.h"
 
 namespace {
 
@@ -85,12 +86,6 @@ void thousand(int rank, int size, MPI_Comm comm, MPI_Comm other) {
       for (int flag = 0; !flag;) OK(MPI_Test(request, &flag, MPI_STATUS_IGNORE));
     check(all[static_cast<size_t>(i)], i);
   }
-}
-
-int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
 }
 
 /// An active nonblocking collective may be neither freed nor cancelled (MPI-4.0 section 6.12); an

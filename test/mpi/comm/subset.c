@@ -1,12 +1,8 @@
 /* MPI_Comm_create and its like with a group that is not a part of the communicator: MPI_ERR_GROUP
  * at each member, the null handle as the result, and the communicator is as good as before. */
+#include "error_class.h"
 #include "mpitest.h"
 
-static int class_of(int code) {
-  int c = -1;
-  MPI_Error_class(code, &c);
-  return c;
-}
 #define FAILS(error, call) CHECK(class_of(call) == (error))
 
 /* `all`: the group of everybody. Of `comm` the calling rank is a member; the groups tried are no

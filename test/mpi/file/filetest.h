@@ -3,6 +3,7 @@
 #ifndef FGMPI_TEST_FILETEST_H
 #define FGMPI_TEST_FILETEST_H
 
+#include <error_class.h>
 #include <mpitest.h>
 #include <unistd.h>
 
@@ -19,11 +20,6 @@ static inline void start(int* argc, char*** argv, const char* test) {
   snprintf(name, sizeof name, "fgmpi_%s_%d", test, pid);
 }
 
-static inline int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
-}
 /* A call that must fail with an error of this class. */
 #define FAILS(call, error) CHECK(class_of(call) == (error))
 

@@ -1,13 +1,8 @@
 /* Datatypes that large-count calls have made: the queries without large counts refuse them with
  * MPI_ERR_TYPE (MPI-4.0 section 5.1.13), the others describe them; those of other calls both
  * describe. */
+#include "error_class.h"
 #include "mpitest.h"
-
-static int class_of(int code) {
-  int class;
-  OK(MPI_Error_class(code, &class));
-  return class;
-}
 
 static void check(MPI_Datatype type, int large) {
   int integers = -7, addresses = -7, types = -7, combiner = -7, integer[8];

@@ -3,18 +3,13 @@
 #include <fgmpi.h>
 #include <string.h>
 
+#include "error_class.h"
 #include "mpitest.h"
 
 enum { kLong = 300 << 10, kRoom = kLong + MPI_BSEND_OVERHEAD };
 
 static int rank, size, right, left;
 static char data[kLong], in[kLong];
-
-static int class_of(int code) {
-  int class;
-  OK(MPI_Error_class(code, &class));
-  return class;
-}
 
 /* A message that stays in the buffer until it is received. */
 static int put(MPI_Comm comm, int tag) {

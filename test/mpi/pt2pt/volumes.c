@@ -1,13 +1,8 @@
 /* What is no buffer: datatype handle 0, and counts whose bytes do not fit in 63 bits (2^61 doubles
  * are 2^64 bytes, which wrap to none). Each is an error of the call and moves nothing; a null
  * request pointer too. Point-to-point calls; coll/errors.c has the collectives. */
+#include "error_class.h"
 #include "mpitest.h"
-
-static int class_of(int code) {
-  int c = -1;
-  MPI_Error_class(code, &c);
-  return c;
-}
 
 #define FAILS(error, call)                                                             \
   do {                                                                                 \

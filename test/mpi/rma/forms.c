@@ -4,15 +4,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "error_class.h"
 #include "mpitest.h"
 
 static int rank, size, to, from;
-
-static int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
-}
 
 /* A window of 8 longs, all `rank`, made by each of the calls with large counts too. */
 static MPI_Win make(int form, long** memory) {

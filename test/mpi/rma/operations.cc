@@ -3,6 +3,7 @@
 // target and in results must stay as it was.
 #include <vector>
 
+#include "error_class.h"
 #include "operations.h"
 
 namespace {
@@ -142,12 +143,6 @@ void fetch_and_op(const Target& t, const Operation& o, MPI_Datatype type) {
   for (auto* bytes : {seen, image, result, before}) forget_padding<T>(bytes, sizeof(T), kElements);
   CHECK(!memcmp(seen, image, kSlot));
   CHECK(!memcmp(result, before, kSlot));
-}
-
-int class_of(int code) {
-  int c;
-  OK(MPI_Error_class(code, &c));
-  return c;
 }
 
 void no_fetch(const Target& t, const Operation& o, MPI_Datatype type, int error_class) {

@@ -3,6 +3,7 @@
  * to a posted receive and before there is one; and arguments that are errors. */
 #include <string.h>
 
+#include "error_class.h"
 #include "threads.h"
 
 enum { kTypes = 6, kMost = 1 << 17, kModes = 4 };
@@ -65,12 +66,6 @@ static void layouts(int thread) {
       }
   free(out);
   free(in);
-}
-
-static int class_of(int code) {
-  int class = MPI_SUCCESS;
-  OK(MPI_Error_class(code, &class));
-  return class;
 }
 
 /* What every mode says to arguments that are wrong, with a row and with gaps. */
