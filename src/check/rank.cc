@@ -131,16 +131,28 @@ OwnComm* Rank::comm_of(MPI_Comm handle) {
 }
 
 void Rank::forget_comm(MPI_Comm handle) {
-  comms.erase(handle);
   last_own = nullptr;
+  const auto found = comms.find(handle);
+  if (found == comms.end()) return;
+  // Clocks have components of communicators that were freed.
+  const CheckedComm& comm = *found->second.comm;
+  if (g_process.follows_order() && (!comm.others.empty() || comm.inter)) {
+    past_events.emplace_back(of_comm(without_side(comm.key)), std::move(found->second.events));
+    if (past_events.size() > kMostPastEvents) past_events.pop_front();
+  }
+  comms.erase(found);
 }
 
 uint64_t site_of(const void* return_address) {
-  auto [at, fresh] = g_process.sites.try_emplace(return_address, 0);
+  // A call from a Fortran binding has the place of the binding's caller, found by a walk of the
+  // stack in each call; any other place follows from the return address.
   const bool binding = findings::from_fortran(return_address);
-  if (!fresh && !binding) return at->second;
+  uint64_t place = binding ? findings::place_of(return_address) : 0;
+  const void* const key = binding ? reinterpret_cast<const void*>(place) : return_address;
+  const auto [at, fresh] = g_process.sites.try_emplace(key, 0);
+  if (!fresh) return at->second;
   // The address of the call itself, because the return address may belong to another line.
-  const uint64_t place = findings::place_of(return_address) - 1;
+  place = (binding ? place : findings::place_of(return_address)) - 1;
   const auto module = module_at(reinterpret_cast<void*>(place));
   if (!module) return 0;
   char own[4096];

@@ -521,6 +521,10 @@ struct alignas(64) Rank {
   std::vector<Requests::Node> spare_requests;  ///< for reuse
   std::vector<std::unique_ptr<Lists>> spare_lists;
   std::unordered_map<int, OwnComm> comms;
+  /// OwnComm::events of communicators that the rank has freed, by their names in clocks; the last
+  /// kMostPastEvents.
+  std::deque<std::pair<uint64_t, std::vector<std::pair<uint64_t, uint32_t>>>> past_events;
+  static constexpr size_t kMostPastEvents = 256;
   std::map<MPI_Win, Epochs> epochs;
   std::vector<Exposed> windows;
   /// The times at which others last began to change memory of these windows, and the latest of them
@@ -572,6 +576,7 @@ struct alignas(64) Rank {
   /// The rank has returned from a call on its own thread: predicts its next call.
   void guess_next();
   OwnComm* comm_of(MPI_Comm handle);
+  /// The communicator is freed. Its events stay in `past_events`.
   void forget_comm(MPI_Comm handle);
 };
 

@@ -59,19 +59,29 @@ Races& races_of(Rank* rank) {
   return *rank->races;
 }
 
+using EventsAtCalls = std::vector<std::pair<uint64_t, uint32_t>>;
+
+/// OwnComm::events of the communicator with this name in clocks, also of one that the rank has
+/// freed; null: it has not been a member, or that was long ago.
+const EventsAtCalls* events_of(const Rank& rank, uint64_t of) {
+  for (const auto& [handle, own] : rank.comms)
+    if (of_comm(without_side(own.comm->key)) == of) return &own.events;
+  for (auto past = rank.past_events.rbegin(); past != rank.past_events.rend(); ++past)
+    if (past->first == of) return &past->second;
+  return nullptr;
+}
+
 }  // namespace
 
 uint64_t known_events(const Rank& rank, const Knowledge& knows) {
   uint64_t events = known(knows.clock, of_rank(rank.world));
   knows.for_each_comm([&](const ClockPart& part) {
-    const OwnComm* own = nullptr;
-    for (const auto& [handle, one] : rank.comms)
-      if (of_comm(without_side(one.comm->key)) == part.of) own = &one;
+    const EventsAtCalls* own = events_of(rank, part.of);
     if (!own) {
       events = UINT64_MAX;  // another communicator's order is unknown here
       return;
     }
-    for (const auto& [number, at] : own->events)
+    for (const auto& [number, at] : *own)
       if (number < part.count) events = std::max<uint64_t>(events, at);
   });
   return events;

@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
 
   /* The ranges of all ranks are apart. */
   uintptr_t own[2] = {low, high}, *all = malloc(sizeof own * (size_t)size);
-  MPI_Allgather(own, 2, MPI_AINT, all, 2, MPI_AINT, MPI_COMM_WORLD);
+  MPI_Allgather(own, 2, MPI_UINT64_T, all, 2, MPI_UINT64_T, MPI_COMM_WORLD);
   const char* of = getenv("FGMPI_HEAP");
   for (int i = 0; i < size && of && !strcmp(of, "rank"); ++i)
     if (i != rank)
