@@ -146,12 +146,32 @@ AtomicTurn::~AtomicTurn() {
 
 // ---- Pieces that overlap ------------------------------------------------------------------------
 
+namespace {
+
+/// Writes pieces that may overlap, run by run. Returns the number of bytes that were written.
+int64_t write_in_order(Transfer* transfer, const char* call) {
+  const std::vector<FilePiece> all = std::move(transfer->pieces);
+  int64_t done = 0;
+  for (size_t first = 0, end; first < all.size(); first = end) {
+    end = end_of_ascending_run(all, first);
+    transfer->pieces.assign(&all[first], &all[end - 1] + 1);
+    transfer->done = 0;
+    file::run(transfer, call);
+    done += transfer->done;
+    if (transfer->done < transfer->bytes()) break;
+  }
+  return done;
+}
+
+}  // namespace
+
 int64_t move_pieces(Transfer* transfer, bool ascends, const char* call) {
   transfer->done = 0;
   if (ascends) {
     file::run(transfer, call);
     return transfer->done;
   }
+  if (transfer->write) return write_in_order(transfer, call);
   std::vector<FilePiece> copies;
   const std::vector<FilePiece> wanted = transfer->pieces;
   std::stable_sort(transfer->pieces.begin(), transfer->pieces.end(),

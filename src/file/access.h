@@ -11,8 +11,9 @@ namespace fgmpi::file {
 /// buffer needs. Errors: MPI_ERR_ACCESS, MPI_ERR_READ_ONLY, MPI_ERR_UNSUPPORTED_OPERATION,
 /// MPI_ERR_COUNT, MPI_ERR_TYPE, MPI_ERR_BUFFER, MPI_ERR_IO.
 Status prepare(File* file, const FileOperation& what, pt2pt::Buffer* buffer, int64_t* etypes);
-/// Moves pieces; `ascends`: false where they may overlap or come in another order (reads). Returns
-/// the number of bytes that were moved, counted in the order of the pieces. May switch.
+/// Moves pieces; `ascends`: false where they may overlap or come in another order. Where written
+/// pieces overlap, the file has the last one's bytes. Returns the number of bytes that were moved,
+/// counted in the order of the pieces. May switch.
 int64_t move_pieces(Transfer* transfer, bool ascends, const char* call);
 /// Moves one access at `offset` etypes. *bytes: bytes of memory that were moved. May switch.
 Status transfer_at(File* file, const ViewPtr& view, int64_t offset, const pt2pt::Buffer& buffer,

@@ -268,11 +268,21 @@ class CollectiveAccess {
         std::vector<FilePiece> pieces;
         m->walk.next_pieces(kNever, 4096, kOwnWindow, &pieces);
         int64_t end = kNever;
-        Status status = move_pieces(std::move(pieces), &end);
+        Status status = write_ && !m->walk.ascends() ? write_in_order(pieces, &end)
+                                                     : move_pieces(std::move(pieces), &end);
         ended_at_ = std::min(ended_at_, end);
         FGMPI_TRY(std::move(status));
         if (end != kNever) break;
       }
+    }
+    return {};
+  }
+
+  /// Writes pieces that may overlap: the last one's bytes stay.
+  Status write_in_order(const std::vector<FilePiece>& all, int64_t* end) {
+    for (size_t first = 0, last; first < all.size() && *end == kNever; first = last) {
+      last = end_of_ascending_run(all, first);
+      FGMPI_TRY(move_pieces({&all[first], &all[last - 1] + 1}, end));
     }
     return {};
   }

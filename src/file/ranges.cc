@@ -67,6 +67,14 @@ Status read_ranges(const Bytes& bytes, std::vector<FilePiece>* pieces, int64_t* 
   return error(MPI_ERR_INTERN, "the ranges that a process wants of the file cannot be read");
 }
 
+size_t end_of_ascending_run(const std::vector<FilePiece>& pieces, size_t first) {
+  size_t end = first + 1;
+  while (end < pieces.size() &&
+         pieces[end].offset >= pieces[end - 1].offset + pieces[end - 1].bytes)
+    ++end;
+  return end;
+}
+
 void split_overlaps(std::vector<FilePiece>* pieces, std::vector<FilePiece>* copies) {
   int64_t end = 0;
   size_t kept = 0;

@@ -21,6 +21,8 @@ void write_ranges(const std::vector<FilePiece>& pieces, Bytes* out);
 /// MPI_ERR_INTERN for bytes that are no ranges.
 Status read_ranges(const Bytes& in, std::vector<FilePiece>* pieces, int64_t* bytes);
 
+/// The end of the run from piece `first` on in which each piece lies behind the one before it.
+size_t end_of_ascending_run(const std::vector<FilePiece>& pieces, size_t first);
 /// Moves to `copies` what lies in an earlier piece. REQUIRES: pieces ascend by their offsets.
 void split_overlaps(std::vector<FilePiece>* pieces, std::vector<FilePiece>* copies);
 /// Fills `copies` from the memory of `pieces`, below the offset `end`.

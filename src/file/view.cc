@@ -116,10 +116,6 @@ Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const 
   FGMPI_TRY(check_order("filetype", tree, writable));
   const bool repeats = tree.extent < tree.high() - tree.low();
   view->ascends = tree.size == 0 || (tree.root.node->ascends && !repeats);
-  if (writable && !view->ascends)
-    return error(MPI_ERR_IO,
-                 "filetype has displacements that overlap those of the next filetype; allowed in "
-                 "files that are written are ones that ascend without overlapping");
   if (tree.extent <= 0 && tree.size > 0)
     return error(MPI_ERR_IO, "filetype has an extent of %lld bytes; allowed is more than 0",
                  static_cast<long long>(tree.extent));

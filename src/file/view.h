@@ -23,8 +23,8 @@ struct View {
   int64_t disp = 0;
   int64_t etype_size = 1;      ///< in the file
   datatype::TypeTreePtr tree;  ///< the filetype's tree, as it lies in the file
-  /// True where positions ascend with offsets. False for overlapping filetypes, which only files
-  /// that are read may have.
+  /// True where positions ascend with offsets. False where the filetype overlaps itself, which only
+  /// files that are read may have, or the next filetype.
   bool ascends = true;
   datatype::Type etype, filetype;
   DatarepPtr datarep;
@@ -40,7 +40,7 @@ using ViewPtr = std::shared_ptr<const View>;
 
 /// The view of a file before MPI_File_set_view: bytes from offset 0 on.
 ViewPtr default_view();
-/// `writable`: types that overlap are refused too. A filetype without bytes is the view of a rank
+/// `writable`: types that overlap themselves are refused too. A filetype without bytes is the view of a rank
 /// that accesses nothing of the file. Errors: MPI_ERR_ARG, MPI_ERR_TYPE,
 /// MPI_ERR_UNSUPPORTED_DATAREP; MPI_ERR_IO for displacements that are negative, descend or overlap
 /// (MPI-4.0 section 14.3).

@@ -58,8 +58,11 @@ Status Walk::begin(int64_t position) {
         static_cast<long long>(position));
   low_ = view_->offset_of(position);
   high_ = view_->offset_of(last) + 1;
-  if (!view_->ascends) {  // somewhere in the filetypes from the first to the last
-    const datatype::TypeTree& tree = *view_->tree;
+  const datatype::TypeTree& tree = *view_->tree;
+  // One filetype may ascend where it overlaps the next.
+  ascends_ =
+      view_->ascends || (tree.root.node->ascends && position / tree.size == last / tree.size);
+  if (!ascends_) {  // somewhere in the filetypes from the first to the last
     low_ = view_->disp + tree.low() + position / tree.size * tree.extent;
     high_ = view_->disp + tree.high() + last / tree.size * tree.extent;
   }
@@ -107,6 +110,19 @@ void Walk::next_pieces(int64_t limit, size_t most, int64_t bytes, std::vector<Fi
 int64_t Walk::bytes_before(int64_t offset) const {
   if (total_ == 0 || offset >= high_) return total_;
   if (offset <= low_ || !view_) return 0;
+  if (!view_->ascends) {
+    datatype::TypeCursor at(*view_->tree);
+    at.seek(start_);
+    int64_t before = 0;
+    while (before < total_) {
+      const datatype::TypeRun run = at.peek();
+      const int64_t inside = std::clamp<int64_t>(offset - view_->disp - run.offset, 0, run.bytes);
+      before += inside;
+      if (inside < run.bytes) break;
+      at.next(run.bytes);
+    }
+    return std::min(before, total_);
+  }
   return std::clamp<int64_t>(view_->data_before(offset) - start_, 0, total_);
 }
 

@@ -30,7 +30,7 @@ class Walk {
   /// bytes. The walk continues behind them.
   void next_pieces(int64_t limit, size_t most, int64_t bytes, std::vector<FilePiece>* out);
   /// False where pieces may overlap, or come in another order than the file's.
-  bool ascends() const { return view_->ascends; }
+  bool ascends() const { return ascends_; }
   /// The lowest and highest offset of the access. REQUIRES: total() > 0.
   int64_t low() const { return low_; }
   int64_t high() const { return high_; }
@@ -47,7 +47,7 @@ class Walk {
   ViewPtr view_;
   pt2pt::Buffer buffer_;
   Placed placed_;  ///< set where elements are converted
-  bool write_ = false;
+  bool write_ = false, ascends_ = true;
   char* base_ = nullptr;
   std::unique_ptr<char[]> converted_;  ///< elements as they are in the file
   datatype::TypeTreePtr memory_;       ///< nullptr: elements lie in a row

@@ -1,6 +1,6 @@
 /* What etypes and filetypes may be (MPI-4.0 section 14.3): displacements that are negative, descend
- * or overlap; filetypes that are not made of etypes, or have no bytes at all at some ranks. A view
- * that was refused leaves the one before. */
+ * or overlap; filetypes that overlap the next one, are not made of etypes, or have no bytes at all
+ * at some ranks. A view that was refused leaves the one before. */
 #include <string.h>
 
 #include "filetest.h"
@@ -79,6 +79,41 @@ static void refused(int mode) {
   OK(MPI_File_close(&f));
 }
 
+/* A filetype whose extent is less than its span may be written: within one filetype nothing
+ * overlaps, and where an access reaches into the next one, the later bytes stay. Each rank has a
+ * part of the file of its own. */
+static void tiles_overlap(int collective) {
+  MPI_File f = create(MPI_MODE_RDWR);
+  MPI_Datatype spread, tile; /* ints 0 and 4 to 6, the next begins at int 2 */
+  OK(MPI_Type_indexed(2, (int[]){1, 3}, (int[]){0, 4}, MPI_INT, &spread));
+  OK(MPI_Type_create_resized(spread, 0, 8, &tile));
+  OK(MPI_Type_commit(&tile));
+  MPI_Status s;
+  int v[8], got[12];
+  for (int i = 0; i < 8; i++) v[i] = 100 * (rank + 1) + i;
+  memset(got, 0, sizeof got);
+  OK(MPI_File_set_view(f, 64L * rank, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  OK(MPI_File_write_at_all(f, 0, got, 12, MPI_INT, &s));
+  OK(MPI_File_set_view(f, 64L * rank, MPI_INT, tile, "native", MPI_INFO_NULL));
+  if (collective)
+    OK(MPI_File_write_at_all(f, 4, v, 8, MPI_INT, &s));
+  else
+    OK(MPI_File_write_at(f, 4, v, 8, MPI_INT, &s));
+  CHECK(count_of(&s, MPI_INT) == 8);
+  OK(MPI_File_read_at_all(f, 4, got, 8, MPI_INT, &s));
+  CHECK(count_of(&s, MPI_INT) == 8);
+  /* Tile 1: ints 2, 6, 7, 8; tile 2: ints 4, 8, 9, 10. */
+  const int kept[] = {v[0], v[1], v[2], v[5], v[4], v[5], v[6], v[7]};
+  CHECK(!memcmp(got, kept, sizeof kept));
+  OK(MPI_File_set_view(f, 64L * rank, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+  OK(MPI_File_read_at_all(f, 0, got, 12, MPI_INT, &s));
+  const int all[] = {0, 0, v[0], 0, v[4], 0, v[1], v[2], v[5], v[6], v[7], 0};
+  CHECK(!memcmp(got, all, sizeof all));
+  OK(MPI_Type_free(&spread));
+  OK(MPI_Type_free(&tile));
+  OK(MPI_File_close(&f));
+}
+
 /* Odd ranks have no part in the file: they take part in collective calls with nothing. */
 static void empty(void) {
   MPI_File f = create(MPI_MODE_RDWR);
@@ -120,6 +155,8 @@ int main(int argc, char** argv) {
   refused(MPI_MODE_RDONLY);
   refused(MPI_MODE_RDWR);
   refused(MPI_MODE_WRONLY);
+  tiles_overlap(0);
+  tiles_overlap(1);
   empty();
   if (rank == 0) OK(MPI_File_delete(name, MPI_INFO_NULL));
   return finish();
