@@ -355,6 +355,7 @@ inline constexpr int kRememberedWays = 4;
 struct OneSided {
   int64_t target = 0;
   std::unique_ptr<RequestOperation> operation = nullptr;
+  uint32_t strand = 0;  ///< that has begun it, where the rank has several
 };
 
 /// The calls that have begun the current epochs of a window, and the operations begun
@@ -372,6 +373,8 @@ struct Epochs {
   bool requested = false;                ///< operations with requests may be incomplete
   std::map<int64_t, CallRecord> locked;  ///< by target
   std::vector<OneSided> operations;      ///< only where loads and stores are checked
+  /// Those that another strand's flush has completed, and a flush of their own has not yet.
+  std::vector<OneSided> ended_by_others;
 };
 
 /// Memory of a window that is in the rank's address space.

@@ -81,9 +81,10 @@ uint64_t g_longest_pending = 0;
 /// What is stored about a member while accesses are checked.
 struct CheckedMember {
   uint32_t phase = 0;
-  std::vector<int32_t> targets;  ///< with records of epochs of locks
-  std::vector<int32_t> reads;    ///< targets that were read since the last flush, with a tool
-  std::set<int32_t> have_read;   ///< those that were read before that
+  std::map<int32_t, uint64_t>
+      targets;                  ///< with records of epochs of locks, and how many there were
+  std::vector<int32_t> reads;   ///< targets that were read since the last flush, with a tool
+  std::set<int32_t> have_read;  ///< those that were read before that
   std::vector<PendingMemory::iterator> pending;
 };
 std::unordered_map<const Win*, CheckedMember>& members() {
@@ -542,9 +543,7 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
   std::snprintf(record.call, sizeof record.call, "%s", what.call);
   const bool keeps = !what.request || use != MemoryUse::kRead;
   FGMPI_TRY(enter(win, what.rank, record, target, keeps));
-  if (keeps && record.kind == EpochKind::kPassive &&
-      std::find(member.targets.begin(), member.targets.end(), what.rank) == member.targets.end())
-    member.targets.push_back(what.rank);
+  if (keeps && record.kind == EpochKind::kPassive) ++member.targets[what.rank];
   if (sink.address && follows_order()) {
     if (what.request) learn(kForEver);
     if (std::find(member.reads.begin(), member.reads.end(), what.rank) == member.reads.end())
@@ -767,16 +766,18 @@ void flushed(Win* win, int32_t rank, bool local) {
   end_own_origins(win, rank);
   learn_from_reads(win, &member, rank);
   if (local) return;
-  // Other ranks may run, and access memory, while a target's process ends its records.
-  std::vector<int32_t> ended;
-  if (rank < 0) {
-    ended.swap(member.targets);
-  } else if (auto at = std::find(member.targets.begin(), member.targets.end(), rank);
-             at != member.targets.end()) {
-    member.targets.erase(at);
-    ended.push_back(rank);
+  // Others may run, and access memory, while a target's process ends its records. Another thread of
+  // the rank may then wait for the same, or begin operations that are not complete.
+  std::vector<std::pair<int32_t, uint64_t>> ended;
+  if (rank < 0)
+    ended.assign(member.targets.begin(), member.targets.end());
+  else if (const auto at = member.targets.find(rank); at != member.targets.end())
+    ended.emplace_back(*at);
+  for (const auto& [target, operations] : ended) {
+    end_passive(win, target);
+    const auto at = member.targets.find(target);
+    if (at != member.targets.end() && at->second == operations) member.targets.erase(at);
   }
-  for (int32_t target : ended) end_passive(win, target);
 }
 
 void record_window(Win* win) {

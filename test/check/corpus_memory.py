@@ -69,6 +69,11 @@ def bounds(case):
             case("arguments", f"{name}: more than {what}",
                  f"{declaration}\n  static int r[16], all[512];\n  MPI_Request q = MPI_REQUEST_NULL;\n  (void)r, (void)all;\n"
                  f"  {statement}{HERE}\n  MPI_Wait(&q, IGNORE);\n{freed}", "memory")
+    case("arguments", "two blocks as one structure, in the twin each as long as it is",
+         "  double *p = calloc(10, sizeof(double)), *second = calloc(wrong ? 10 : 20, sizeof(double));\n  if (!wrong && second < p) {\n  double* t = p;\n"
+         "  p = second;\n  second = t;\n  }\n  const int n[] = {10, wrong ? 0 : 10};\n  MPI_Aint at[] = {0, wrong ? 0 : (char*)second - (char*)p};\n"
+         "  MPI_Datatype t[] = {MPI_DOUBLE, MPI_DOUBLE}, both;\n  MPI_Type_create_struct(2, n, at, t, &both);\n  MPI_Type_commit(&both);\n"
+         f"  MPI_Bcast(p, wrong ? 2 : 1, both, 0, MPI_COMM_SELF);{HERE}\n  MPI_Type_free(&both);\n  free(p);\n  free(second);", "memory")
     case("arguments", "a window larger than its memory",
          "  MPI_Win win;\n  int* p = malloc(40);\n"
          f"  MPI_Win_create(p, wrong ? 80 : 40, 4, MPI_INFO_NULL, w, &win);{HERE}\n  MPI_Win_free(&win);\n  free(p);", "memory")

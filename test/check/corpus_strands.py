@@ -219,6 +219,12 @@ def windows(both):
                  "  MPI_Win x;\n  MPI_Group all;\n  int* mine;\n  MPI_Comm_group(w, &all);\n  MPI_Win_allocate(16, 4, MPI_INFO_NULL, w, &mine, &x);\n"
                  f"  mine[0] = mine[1] = 0;\n  MPI_Barrier(w);\n  {begin}\n  TWO {{\n  FIRST MPI_Put(a, 1, MPI_INT, next, 0, 1, MPI_INT, x);{HERE}\n"
                  f"  SECOND {{ {access}{HERE}\n  }}\n  }}\n  {end}\n  MPI_Group_free(&all);\n  MPI_Win_free(&x);")
+    # Each flush completes the operations of both threads; each thread knows of its own.
+    both("buffers", "a get into memory of a thread, flushed by both, and a load, in the twin by that thread",
+         "  MPI_Win x;\n  int* mine;\n  MPI_Win_allocate(16, 4, MPI_INFO_NULL, w, &mine, &x);\n  mine[0] = mine[1] = 0;\n  MPI_Barrier(w);\n"
+         "  MPI_Win_lock_all(0, x);\n  TWO {\n  const int me = omp_get_thread_num();\n  for (int i = 0; i < 5; ++i) {\n"
+         f"  MPI_Get(&v[me], 1, MPI_INT, next, me, 1, MPI_INT, x);{HERE}\n  MPI_Win_flush_all(x);\n  z[me] = v[wrong ? 1 - me : me];{HERE}\n  }}\n  }}\n"
+         "  MPI_Win_unlock_all(x);\n  MPI_Win_free(&x);")
     # In an epoch of locks what counts is the order, whichever threads call.
     for what, call in (("put", "MPI_Put(a, 1, MPI_INT, LAST, 0, 1, MPI_INT, x);"), ("get", "MPI_Get(v, 1, MPI_INT, LAST, 0, 1, MPI_INT, x);")):
         both("windows", f"a put and a {what} of threads of two ranks under locks",

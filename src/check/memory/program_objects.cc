@@ -109,6 +109,7 @@ struct ProgramObject {
 /// The memory that the call uses from this argument on: [low, high); empty where it is unknown.
 struct BufferReach {
   const char *low = nullptr, *high = nullptr;
+  bool has_gaps = false;  ///< it may leave out bytes between these
 };
 
 /// The bytes of an element of the array of requests or statuses that a completion of `count`
@@ -147,15 +148,25 @@ BufferReach reach_of(CheckedCall* call, int argument) {
     const TypeLayout* l = layout_of(r.type);
     int64_t bytes = 0;
     if (!l || __builtin_mul_overflow(r.count, l->extent, &bytes)) return {};  // MPI rejects it
+    reach.has_gaps |= !r.exact;
     if (!reach.low || r.low < reach.low) reach.low = r.low;
     if (!reach.high || r.high > reach.high) reach.high = r.high;
   }
   return reach;
 }
 
+/// Does a type with displacements lead from the object into a block of the heap behind it? Programs
+/// send several blocks as one structure.
+bool ends_in_another_block(const BufferReach& reach, const ProgramObject& object) {
+  return reach.has_gaps && reach.high > object.high &&
+         heap_block_of(reach.high - 1).low >= object.high;
+}
+
 /// Does the call use memory beside the object?
 void check_bounds(CheckedCall* call, const BufferReach& reach, const ProgramObject& object) {
-  if (!object.low || (reach.low >= object.low && reach.high <= object.high)) return;
+  if (!object.low || (reach.low >= object.low && reach.high <= object.high) ||
+      ends_in_another_block(reach, object))
+    return;
   report(FindingKind::kArguments,
          std::string("a call is given more memory than ") + object.what + " has",
          "what a call reads or writes is memory of one object of the program",

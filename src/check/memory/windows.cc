@@ -329,9 +329,10 @@ void begin_one_sided(CheckedCall* call, Epochs* epochs) {
   // A loop over an array gets one operation for all its adjoining buffers.
   if (!epochs->operations.empty() && regions.size() == 1 && regions[0].exact) {
     OneSided& last = epochs->operations.back();
+    const bool same_strand = !rank->order || last.strand == rank->order->strand_here();
     Region& old = last.operation->regions[0];
     const Region& fresh = regions[0];
-    if (last.target == target && last.operation->call->id == call->record().id &&
+    if (same_strand && last.target == target && last.operation->call->id == call->record().id &&
         last.operation->call->site == call->record().site && last.operation->regions.size() == 1 &&
         old.exact && old.low <= fresh.high && fresh.low <= old.high) {
       rank->owned->remove(last.operation.get());
@@ -345,15 +346,32 @@ void begin_one_sided(CheckedCall* call, Epochs* epochs) {
   operation->regions = std::move(regions);
   rank->owned->add(operation.get());
   if (rank->order) begin_threaded_use(rank, *operation);
-  epochs->operations.push_back({target, std::move(operation)});
+  epochs->operations.push_back(
+      {target, std::move(operation), rank->order ? rank->order->strand_here() : 0});
+}
+
+/// A flush completes the operations of all strands of its rank. A strand whose own flush comes after
+/// another's knows by its own that they are complete.
+void end_again(Rank* rank, Epochs* epochs, int64_t target) {
+  std::erase_if(epochs->ended_by_others, [&](const OneSided& one) {
+    if ((target >= 0 && one.target != target) || one.strand != rank->order->strand_here())
+      return false;
+    rank->order->end_use_again(one.operation.get());
+    return true;
+  });
 }
 
 /// The operations to a target, or all (-1), are complete at their origin.
 void end_one_sided(Rank* rank, Epochs* epochs, int64_t target = -1) {
-  std::erase_if(epochs->operations, [&](const OneSided& one) {
+  if (rank->order) end_again(rank, epochs, target);
+  std::erase_if(epochs->operations, [&](OneSided& one) {
     if (target >= 0 && one.target != target) return false;
     if (rank->owned) rank->owned->remove(one.operation.get());
-    if (rank->order) end_threaded_use(rank, *one.operation);
+    if (!rank->order) return true;
+    end_threaded_use(rank, *one.operation);
+    if (one.strand == rank->order->strand_here()) return true;
+    if (epochs->ended_by_others.size() < kMostOperations)
+      epochs->ended_by_others.push_back(std::move(one));
     return true;
   });
 }

@@ -405,4 +405,14 @@ std::vector<StrandConflict> ThreadOrder::end_use(const void* of, const Regions& 
   return found;
 }
 
+void ThreadOrder::end_use_again(const void* of) {
+  std::lock_guard guard(lock_);
+  settle();
+  const Strand* me = active_ ? here() : nullptr;
+  if (!me) return;
+  for (StrandUse& use : uses_)
+    if (use.of == of && !use.open) use.event = me->event();
+  uses_changes_.fetch_add(1, std::memory_order_relaxed);
+}
+
 }  // namespace fgmpi::check

@@ -201,9 +201,12 @@ class ThreadOrder {
                                         const CallRecord& call, bool blocks, uintptr_t frame);
   std::vector<StrandConflict> end_use(const void* of, const Regions& regions,
                                       const CallRecord& call, uintptr_t frame);
+  /// The calling strand knows now as well, by a call of its own, that this use has ended.
+  void end_use_again(const void* of);
 
   /// The event that the calling thread is at; count 0: it is not known.
   StrandEvent now();
+  uint32_t strand_here() { return now().strand; }
   /// Does the calling thread know of the event, for certain in every run if `firm`? A counter that
   /// both have changed may tell it, too.
   bool knows(const StrandEvent& event, bool firm);
