@@ -81,8 +81,8 @@ uint64_t g_longest_pending = 0;
 /// What is stored about a member while accesses are checked.
 struct CheckedMember {
   uint32_t phase = 0;
-  std::map<int32_t, uint64_t>
-      targets;                  ///< with records of epochs of locks, and how many there were
+  uint64_t operations = 0;
+  std::map<int32_t, uint64_t> targets;  ///< with records of epochs of locks: the last one's number
   std::vector<int32_t> reads;   ///< targets that were read since the last flush, with a tool
   std::set<int32_t> have_read;  ///< those that were read before that
   std::vector<PendingMemory::iterator> pending;
@@ -543,7 +543,7 @@ Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, M
   std::snprintf(record.call, sizeof record.call, "%s", what.call);
   const bool keeps = !what.request || use != MemoryUse::kRead;
   FGMPI_TRY(enter(win, what.rank, record, target, keeps));
-  if (keeps && record.kind == EpochKind::kPassive) ++member.targets[what.rank];
+  if (keeps && record.kind == EpochKind::kPassive) member.targets[what.rank] = ++member.operations;
   if (sink.address && follows_order()) {
     if (what.request) learn(kForEver);
     if (std::find(member.reads.begin(), member.reads.end(), what.rank) == member.reads.end())
@@ -773,10 +773,10 @@ void flushed(Win* win, int32_t rank, bool local) {
     ended.assign(member.targets.begin(), member.targets.end());
   else if (const auto at = member.targets.find(rank); at != member.targets.end())
     ended.emplace_back(*at);
-  for (const auto& [target, operations] : ended) {
+  for (const auto& [target, last] : ended) {
     end_passive(win, target);
     const auto at = member.targets.find(target);
-    if (at != member.targets.end() && at->second == operations) member.targets.erase(at);
+    if (at != member.targets.end() && at->second == last) member.targets.erase(at);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "base/processor.h"
 #include "check/call.h"
 #include "check/memory/accesses.h"
+#include "check/threads/strands.h"
 
 namespace fgmpi::check {
 namespace {
@@ -594,7 +595,11 @@ void check_started_buffers(CheckedCall* call, const RequestOperation& operation)
 }
 
 void end_regions(Rank* rank, int request, RequestOperation* operation) {
-  if (!operation->active || operation->released) return;
+  if (!operation->active) return;
+  if (operation->released) {  // by another thread's flush, perhaps
+    if (rank->order) rank->order->end_use_again(operation);
+    return;
+  }
   operation->released = true;
   if (rank->owned) rank->owned->remove(operation);
   if (rank->order) end_threaded_use(rank, *operation);

@@ -7,6 +7,7 @@
 #include "check/call.h"
 #include "check/extensions.h"
 #include "check/memory/accesses.h"
+#include "check/threads/strands.h"
 
 namespace fgmpi::check {
 
