@@ -241,7 +241,7 @@ Status Split::run_as_root(const Hierarchy& h) {
 /// Sorts the entries, and finds for each color the processes that host members, the leader and
 /// the map.
 void Split::decide(Root* root) {
-  sort_by_rank(&root->entries, shared_->size);
+  sort_by_rank(&root->entries);
   sort_by(&root->entries, &SplitEntry::key);
   sort_by(&root->entries, &SplitEntry::color);
   std::vector<int32_t> parent;
@@ -256,9 +256,9 @@ void Split::decide(Root* root) {
       const SplitEntry& e = root->entries[i];
       worlds.push_back(parent.empty() ? shared_->map.world_of(e.rank)
                                       : parent[static_cast<size_t>(e.rank)]);
-      if (seen[e.process_index] == first) continue;
-      seen[e.process_index] = first;
-      c.process_indices.push_back(e.process_index);
+      if (seen[e.origin] == first) continue;
+      seen[e.origin] = first;
+      c.process_indices.push_back(e.origin);
     }
     for (uint32_t process_index : c.process_indices) {
       FGMPI_CHECK(cursor[process_index] < root->candidates[process_index].size());

@@ -46,6 +46,34 @@ int64_t sum(int64_t base, uint64_t offset) {
   return static_cast<int64_t>(static_cast<uint64_t>(base) + offset);
 }
 
+/// A stable radix sort by value(entry), a uint32_t.
+template <class F>
+void sort_by_value(std::vector<SplitEntry>* entries, F&& value) {
+  uint32_t low = ~0u, high = 0;
+  bool sorted = true;
+  uint32_t last = 0;
+  for (const SplitEntry& e : *entries) {
+    const uint32_t v = value(e);
+    low = std::min(low, v);
+    high = std::max(high, v);
+    sorted &= v >= last;
+    last = v;
+  }
+  if (sorted) return;
+  constexpr uint32_t kBits = 11, kBuckets = 1u << kBits;
+  std::vector<SplitEntry> other(entries->size());
+  std::vector<uint32_t> starts(kBuckets);
+  for (uint32_t shift = 0; shift < 32 && (high - low) >> shift != 0; shift += kBits) {
+    auto bucket = [&](const SplitEntry& e) { return (value(e) - low) >> shift & (kBuckets - 1); };
+    std::fill(starts.begin(), starts.end(), 0);
+    for (const SplitEntry& e : *entries) ++starts[bucket(e)];
+    uint32_t at = 0;
+    for (uint32_t& s : starts) at += std::exchange(s, at);
+    for (const SplitEntry& e : *entries) other[starts[bucket(e)]++] = e;
+    entries->swap(other);
+  }
+}
+
 }  // namespace
 
 void pack_split(const std::vector<SplitMember>& members, std::vector<uint8_t>* out) {
@@ -96,40 +124,11 @@ bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t p
 }
 
 void sort_by(std::vector<SplitEntry>* entries, uint32_t SplitEntry::*field) {
-  uint32_t low = ~0u, high = 0;
-  bool sorted = true;
-  uint32_t last = 0;
-  for (const SplitEntry& e : *entries) {
-    uint32_t v = e.*field;
-    low = std::min(low, v);
-    high = std::max(high, v);
-    sorted &= v >= last;
-    last = v;
-  }
-  if (sorted) return;
-  constexpr uint32_t kBits = 11, kBuckets = 1u << kBits;
-  std::vector<SplitEntry> other(entries->size());
-  std::vector<uint32_t> starts(kBuckets);
-  for (uint32_t shift = 0; shift < 32 && (high - low) >> shift != 0; shift += kBits) {
-    auto bucket = [&](const SplitEntry& e) { return (e.*field - low) >> shift & (kBuckets - 1); };
-    std::fill(starts.begin(), starts.end(), 0);
-    for (const SplitEntry& e : *entries) ++starts[bucket(e)];
-    uint32_t at = 0;
-    for (uint32_t& s : starts) at += std::exchange(s, at);
-    for (const SplitEntry& e : *entries) other[starts[bucket(e)]++] = e;
-    entries->swap(other);
-  }
+  sort_by_value(entries, [field](const SplitEntry& e) { return e.*field; });
 }
 
-void sort_by_rank(std::vector<SplitEntry>* entries, int32_t size) {
-  auto before = [](const SplitEntry& a, const SplitEntry& b) { return a.rank < b.rank; };
-  if (std::is_sorted(entries->begin(), entries->end(), before)) return;
-  constexpr uint32_t kNobody = ~0u;
-  std::vector<SplitEntry> by_rank(static_cast<size_t>(size), SplitEntry{0, 0, 0, kNobody});
-  for (const SplitEntry& e : *entries) by_rank[static_cast<size_t>(e.rank)] = e;
-  entries->clear();
-  for (const SplitEntry& e : by_rank)
-    if (e.process_index != kNobody) entries->push_back(e);
+void sort_by_rank(std::vector<SplitEntry>* entries) {
+  sort_by_value(entries, [](const SplitEntry& e) { return static_cast<uint32_t>(e.rank); });
 }
 
 }  // namespace fgmpi::comm

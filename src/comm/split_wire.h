@@ -22,14 +22,18 @@ struct SplitMember {
   int32_t color;  ///< MPI_UNDEFINED, or 0 or more
   int32_t key;
   int32_t rank;  ///< in the parent
+  /// The number of communicators that it leads now, for the choice of a leader; not packed.
+  uint32_t led = 0;
 };
 
-/// One member that has a color, at the root: 16 bytes.
+/// One member while it is sorted: 16 bytes.
 struct SplitEntry {
   uint32_t color;
-  uint32_t key;            ///< with the sign bit flipped, so that it sorts as unsigned
-  int32_t rank;            ///< in the parent
-  uint32_t process_index;  ///< index of its process in the parent's hierarchy
+  uint32_t key;  ///< with the sign bit flipped, so that it sorts as unsigned
+  int32_t rank;  ///< in the parent
+  /// At the root: index of its process in the parent's hierarchy. In its process: its number in the
+  /// order of arrival.
+  uint32_t origin;
 };
 
 inline uint32_t sortable_key(int32_t key) { return static_cast<uint32_t>(key) ^ 0x80000000u; }
@@ -46,7 +50,7 @@ bool unpack_split(FieldReader* in, const std::vector<int32_t>& ranks, uint32_t p
 /// A stable radix sort by `field`; passes over digits that are the same everywhere are skipped.
 void sort_by(std::vector<SplitEntry>* entries, uint32_t SplitEntry::*field);
 
-/// Sorts by rank; `size` is the parent's. REQUIRES: ranks are in [0, size), each once.
-void sort_by_rank(std::vector<SplitEntry>* entries, int32_t size);
+/// Sorts by rank, in the same way.
+void sort_by_rank(std::vector<SplitEntry>* entries);
 
 }  // namespace fgmpi::comm

@@ -32,7 +32,7 @@ void expect_round_trip(const std::vector<SplitMember>& members) {
     EXPECT_EQ(entries[k].color, static_cast<uint32_t>(m.color));
     EXPECT_EQ(entries[k].key, sortable_key(m.key));
     EXPECT_EQ(entries[k].rank, m.rank);
-    EXPECT_EQ(entries[k++].process_index, 3u);
+    EXPECT_EQ(entries[k++].origin, 3u);
   }
   EXPECT_EQ(k, entries.size());
 }
@@ -113,7 +113,7 @@ TEST(SplitWire, SortsAsStableSortDoes) {
                      [](const auto& a, const auto& b) { return a.key < b.key; });
     sort_by(&entries, &SplitEntry::key);
     for (size_t i = 0; i < entries.size(); ++i) ASSERT_EQ(entries[i].rank, expected[i].rank);
-    sort_by_rank(&entries, static_cast<int32_t>(entries.size()));
+    sort_by_rank(&entries);
     for (size_t i = 0; i < entries.size(); ++i) ASSERT_EQ(entries[i].rank, static_cast<int32_t>(i));
   }
 }
