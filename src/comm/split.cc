@@ -12,10 +12,15 @@
 // gives no communicator.
 //
 // A split costs P messages each way, and no array of N entries anywhere but at the root while it
-// sorts: O(N log N) time at most (a radix sort over the digits that occur), O(N) memory there,
-// O(members) elsewhere.
+// sorts: O(N) time (a radix sort over the digits that occur), O(N) memory there, O(members)
+// elsewhere.
+//
+// Each member adds its arguments to an array of the process when it arrives, and makes its own Comm
+// when it leaves, so its stack and its state, which are in no cache when there are many members,
+// are touched only while it runs.
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "ch4-av-rankmap/mlut.h"
@@ -26,9 +31,27 @@
 namespace fgmpi::comm {
 namespace {
 
-struct SplitArrival : CreateArrival {
-  int32_t color = 0, key = 0;
-  bool permute = false;  ///< one color: the same members in a new order
+/// What the members of this process contribute to a split, and what they get.
+struct SplitGathering {
+  SplitGathering(uint32_t most, bool permutes) : permute(permutes) { members.reserve(most); }
+  void add(const SplitMember& member) {
+    if (!members.empty()) (members.back().rank < member.rank ? descending : ascending) = false;
+    members.push_back(member);
+  }
+  /// Gives the member that arrived as this number its rank in made.back().
+  void place_in_last(uint32_t arrival, int32_t rank) {
+    members[arrival].color = static_cast<int32_t>(made.size()) - 1;
+    members[arrival].rank = rank;
+  }
+
+  const bool permute;  ///< one color: the same members in a new order
+  /// The order of arrival is that of ranks, or the reverse. Both are common: members that waited
+  /// for each other before mostly arrive in reverse order.
+  bool ascending = true, descending = true;
+  /// The members in the order of arrival. Once the communicators are made, a member's color is the
+  /// index of its communicator in `made`, or MPI_UNDEFINED, and its rank that in the communicator.
+  std::vector<SplitMember> members;
+  std::vector<SharedComm*> made;  ///< nullptr where no context id was left
 };
 
 /// Calls f(first, last) for each stretch of equal colors.
@@ -78,84 +101,93 @@ struct Root {
 
 class Split {
  public:
-  Split(SharedComm* shared, Meeting* meeting) : shared_(shared), meeting_(meeting) {}
+  Split(SharedComm* shared, Meeting* meeting, SplitGathering* gathering)
+      : shared_(shared), meeting_(meeting), gathering_(gathering) {}
   Status run();
 
  private:
-  uint32_t local_of(int32_t rank) const {
-    return g_av.local_of(static_cast<uint32_t>(shared_->map.world_of(rank)));
-  }
   void order_members();
-  void pack_members(std::vector<uint8_t>* out) const;
+  void pack_members();
   void group_members();
-  Status alone();
+  void alone();
   Status run_as_root(const Hierarchy& h);
   void decide(Root* root);
   void answer(Root* root, uint32_t my_index);
   Status exchange_with_other_root(Root* root);
   Status run_as_other_process(uint32_t root);
-  Status attach_new_comms();
+  void attach_new_comms();
   void share_parent(RankMap* map) const;
-  Status attach_one(SplitResult& made, size_t first, size_t last);
+  void attach_one(SplitResult& made, size_t first, size_t last);
+  void fail_members(size_t first, size_t last);
+  void leave_out_members(size_t first, size_t last);
+  void index_by_local();
 
   SharedComm* shared_;
   Meeting* meeting_;
-  std::vector<SplitArrival*> members_;       ///< members in this process, by rank in the parent
-  std::vector<SplitArrival*> by_local_;      ///< the same members by index of their proclet
-  std::vector<SplitEntry> mine_;             ///< those members that have a color, by color
+  SplitGathering* gathering_;
+  /// The members in this process that have a color, by rank in the parent, then by color (and key
+  /// where the split needs no messages).
+  std::vector<SplitEntry> mine_;
+  std::vector<uint8_t> packed_;     ///< for the root
+  std::vector<uint32_t> by_local_;  ///< numbers of arrival by index of the members' proclets
   std::vector<LeaderCandidate> candidates_;  ///< candidates of this process, one a color, ascending
   std::vector<SplitResult> new_comms_;       ///< new communicators, one a color, ascending
 };
 
 void Split::order_members() {
-  members_.reserve(shared_->members);
-  bool ordered = true;
-  for (Arrival* a = meeting_->arrivals; a; a = a->next) {
-    ordered &= members_.empty() || members_.back()->rank < a->rank;
-    members_.push_back(static_cast<SplitArrival*>(a));
-  }
-  if (!ordered) {
-    std::sort(members_.begin(), members_.end(),
-              [](const SplitArrival* a, const SplitArrival* b) { return a->rank < b->rank; });
-  }
-  by_local_.resize(g_av.locals());
-  for (SplitArrival* a : members_) by_local_[local_of(a->rank)] = a;
+  const std::vector<SplitMember>& members = gathering_->members;
+  mine_.reserve(members.size());
+  const auto add = [&](size_t i) {
+    const SplitMember& m = members[i];
+    mine_.push_back(
+        {static_cast<uint32_t>(m.color), sortable_key(m.key), m.rank, static_cast<uint32_t>(i)});
+  };
+  if (gathering_->descending)
+    for (size_t i = members.size(); i-- > 0;) add(i);
+  else
+    for (size_t i = 0; i < members.size(); ++i) add(i);
+  if (!gathering_->ascending && !gathering_->descending) sort_by_rank(&mine_);
 }
 
-void Split::pack_members(std::vector<uint8_t>* out) const {
+/// Packs the members that order_members() has ordered.
+void Split::pack_members() {
   std::vector<SplitMember> members;
-  members.reserve(members_.size());
-  for (const SplitArrival* a : members_) members.push_back({a->color, a->key, a->rank});
-  pack_split(members, out);
+  members.reserve(mine_.size());
+  for (const SplitEntry& e : mine_) members.push_back(gathering_->members[e.origin]);
+  pack_split(members, &packed_);
 }
 
-/// Sorts this process's members by color and reserves a candidate for each color.
+/// Sorts those members that have a color by it, and reserves a candidate for each color.
 void Split::group_members() {
-  for (const SplitArrival* a : members_)
-    if (a->color != MPI_UNDEFINED)
-      mine_.push_back({static_cast<uint32_t>(a->color), 0, a->rank, 0});
+  constexpr auto kUndefined = static_cast<uint32_t>(MPI_UNDEFINED);
+  std::erase_if(mine_, [](const SplitEntry& e) { return e.color == kUndefined; });
+  if (shared_->processes == 1) sort_by(&mine_, &SplitEntry::key);
   sort_by(&mine_, &SplitEntry::color);
   for_colors(mine_, [&](size_t first, size_t last) {
     if (shared_->id.is_drawn()) return candidates_.push_back(draw_candidate());
-    RankState* least = nullptr;
+    uint32_t led = ~0u;
+    int32_t least = -1;  // ties: the lowest world rank
     for (size_t i = first; i < last; ++i) {
-      RankState* r = state_of(local_of(mine_[i].rank));
-      if (!least || r->led < least->led ||
-          (r->led == least->led && r->world_rank < least->world_rank))
-        least = r;
+      const uint32_t leads = gathering_->members[mine_[i].origin].led;
+      if (least >= 0 && leads > led) continue;
+      const int32_t world = shared_->map.world_of(mine_[i].rank);
+      if (least >= 0 && leads == led && world > least) continue;
+      led = leads;
+      least = world;
     }
-    candidates_.push_back(reserve(least));
+    candidates_.push_back(reserve(state_of_world(static_cast<uint32_t>(least))));
   });
 }
 
 Status Split::run() {
   order_members();
-  group_members();
   if (shared_->processes == 1) {
-    Status status;
-    sched::call_on_host([&] { status = alone(); });  // encoding a map may need much stack
-    return status;
+    group_members();
+    sched::call_on_host([&] { alone(); });  // encoding a map may need much stack
+    return {};
   }
+  pack_members();
+  group_members();
   const Hierarchy& h = hierarchy(shared_);
   uint32_t root = h.processes[h.index_of_rank(shared_->map, 0)];
   FGMPI_TRY(root == g_av.me() ? run_as_root(h) : run_as_other_process(root));
@@ -165,42 +197,38 @@ Status Split::run() {
     else
       settle(candidates_[k], new_comms_[k].id);
   }
-  Status status;
-  sched::call_on_host([&] { status = attach_new_comms(); });
-  return status;
+  sched::call_on_host([&] { attach_new_comms(); });
+  return {};
+}
+
+/// Gives the members mine_[first..last) the error that no context id is left.
+void Split::fail_members(size_t first, size_t last) {
+  gathering_->made.push_back(nullptr);
+  for (size_t i = first; i < last; ++i) gathering_->place_in_last(mine_[i].origin, 0);
+}
+
+/// Gives the members mine_[first..last) no communicator.
+void Split::leave_out_members(size_t first, size_t last) {
+  for (size_t i = first; i < last; ++i) gathering_->members[mine_[i].origin].color = MPI_UNDEFINED;
 }
 
 /// Splits where one process hosts all members: without messages; the new ranks follow from
 /// the sort.
-Status Split::alone() {
-  std::vector<SplitEntry> entries;
-  entries.reserve(members_.size());
-  for (const SplitArrival* a : members_)
-    if (a->color != MPI_UNDEFINED)
-      entries.push_back({static_cast<uint32_t>(a->color), sortable_key(a->key), a->rank, 0});
-  sort_by(&entries, &SplitEntry::key);
-  sort_by(&entries, &SplitEntry::color);
+void Split::alone() {
   std::vector<int32_t> worlds;
   size_t color = 0;
-  Status status;
-  for_colors(entries, [&](size_t first, size_t last) {
+  for_colors(mine_, [&](size_t first, size_t last) {
     const LeaderCandidate& leader = candidates_[color++];
-    if (!leader.valid()) {
-      if (status.ok()) status = none_left(meeting_->call);
-      return;
-    }
+    if (!leader.valid()) return fail_members(first, last);
     worlds.clear();
-    for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(entries[i].rank));
+    for (size_t i = first; i < last; ++i) worlds.push_back(shared_->map.world_of(mine_[i].rank));
     RankMap map = map_of_globals(worlds);
     share_parent(&map);
-    SharedComm* made = make_shared(
-        {leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call});
-    for (size_t i = first; i < last; ++i) {
-      SplitArrival* a = by_local_[g_av.local_of(static_cast<uint32_t>(worlds[i - first]))];
-      a->status = enter(made, static_cast<int32_t>(i - first), a->comm, &a->out);
-    }
+    gathering_->made.push_back(make_shared(
+        {leader.id(), &map, nullptr, static_cast<uint32_t>(last - first), 1, 0, meeting_->call}));
+    for (size_t i = first; i < last; ++i)
+      gathering_->place_in_last(mine_[i].origin, static_cast<int32_t>(i - first));
   });
-  return status;
 }
 
 Status Split::run_as_root(const Hierarchy& h) {
@@ -213,7 +241,7 @@ Status Split::run_as_root(const Hierarchy& h) {
     std::vector<uint8_t> message;
     bool here = h.processes[process_index] == g_av.me();
     if (here)
-      pack_members(&message);
+      message = std::move(packed_);
     else
       FGMPI_TRY(
           pt2pt::process_recv(h.processes[process_index], ctx, tag, &message, meeting_->call));
@@ -330,8 +358,7 @@ void Split::answer(Root* root, uint32_t my_index) {
 
 Status Split::run_as_other_process(uint32_t root) {
   uint64_t ctx = shared_->id.plane(kPlaneInternal);
-  std::vector<uint8_t> message;
-  pack_members(&message);
+  std::vector<uint8_t> message = std::move(packed_);
   for (const LeaderCandidate& c : candidates_) append(&message, c);
   int32_t tag = tag_of(*shared_, meeting_->sequence, kStepGather);
   FGMPI_TRY(pt2pt::process_send(root, ctx, tag, message.data(), message.size(), meeting_->call));
@@ -357,54 +384,107 @@ Status Split::run_as_other_process(uint32_t root) {
   return {};
 }
 
-Status Split::attach_new_comms() {
+void Split::attach_new_comms() {
   size_t k = 0;
-  Status status;
   for_colors(mine_, [&](size_t first, size_t last) {
     SplitResult& made = new_comms_[k++];
-    if (made.map.size() == 0) return;
-    Status one = made.id.bits ? attach_one(made, first, last) : none_left(meeting_->call);
-    if (status.ok()) status = std::move(one);
+    if (made.map.size() == 0)
+      leave_out_members(first, last);
+    else if (made.id.bits)
+      attach_one(made, first, last);
+    else
+      fail_members(first, last);
   });
-  return status;
 }
 
 /// Makes a new order of the same members share the parent's stored set. A permutation is added
 /// where the order changes.
 void Split::share_parent(RankMap* map) const {
-  if (static_cast<const SplitArrival*>(meeting_->arrivals)->permute)
-    *map = RankMap::permuted(shared_->map, *map);
+  if (gathering_->permute) *map = RankMap::permuted(shared_->map, *map);
 }
 
-/// Makes the Comms of the members mine_[first..last) in `made`.
-Status Split::attach_one(SplitResult& made, size_t first, size_t last) {
+/// Fills by_local_, once.
+void Split::index_by_local() {
+  if (!by_local_.empty()) return;
+  by_local_.resize(g_av.locals());
+  for (const SplitEntry& e : mine_)
+    by_local_[g_av.local_of(static_cast<uint32_t>(shared_->map.world_of(e.rank)))] = e.origin;
+}
+
+/// Places the members mine_[first..last) in `made`.
+void Split::attach_one(SplitResult& made, size_t first, size_t last) {
   share_parent(&made.map);
   const RankMap* remote = shared_->inter ? &made.remote : nullptr;
-  SharedComm* there = make_shared({made.id, &made.map, remote, static_cast<uint32_t>(last - first),
-                                   made.processes, made.side, meeting_->call});
-  auto join = [&](SplitArrival* a, int32_t rank) {
-    a->status = enter(there, rank, a->comm, &a->out);
-  };
+  gathering_->made.push_back(
+      make_shared({made.id, &made.map, remote, static_cast<uint32_t>(last - first), made.processes,
+                   made.side, meeting_->call}));
   if (made.map.regular()) {  // world ranks ascend or descend with ranks, in one job
     for (size_t i = first; i < last; ++i) {
-      int32_t world = shared_->map.world_of(mine_[i].rank);
-      join(by_local_[g_av.local_of(static_cast<uint32_t>(world))], made.map.rank_of(world));
+      const int32_t world = shared_->map.world_of(mine_[i].rank);
+      gathering_->place_in_last(mine_[i].origin, made.map.rank_of(world));
     }
-    return {};
+    return;
   }
   // A stored map is walked once, instead of searched for each member.
+  index_by_local();
   std::vector<int32_t> worlds = made.map.encoded().expand();
   for (size_t r = 0; r < worlds.size(); ++r) {
     uint32_t local;
     if (g_av.is_here(static_cast<uint32_t>(worlds[r]), &local))
-      join(by_local_[local], static_cast<int32_t>(r));
+      gathering_->place_in_last(by_local_[local], static_cast<int32_t>(r));
   }
-  return {};
 }
 
+// ---- A member -----------------------------------------------------------------------------------
+
 void split_action(SharedComm* shared, Meeting* meeting) {
-  Status status = Split(shared, meeting).run();
-  if (!status.ok()) fail_all(meeting, status);
+  Status status = Split(shared, meeting, *block_of<SplitGathering*>(meeting)).run();
+  if (!status.ok()) meeting->status = std::move(status);
+}
+
+/// Adds the caller to the members that have arrived, unless the meeting has an error.
+void gather(Meeting* meeting, const Comm* comm, int32_t color, int32_t key) {
+  if (!meeting->status.ok()) return;
+  if (meeting->arrived == 1) {
+    try {
+      begin_block<SplitGathering*>(
+          meeting, new SplitGathering(comm->shared->members, meeting->operation == kOpPermute));
+    } catch (const std::bad_alloc&) {
+      meeting->status = error(MPI_ERR_NO_MEM, "no memory is left for the colors of %u ranks",
+                              comm->shared->members);
+      return;
+    }
+    meeting->end_block = [](Meeting* ended) { delete *block_of<SplitGathering*>(ended); };
+  }
+  (*block_of<SplitGathering*>(meeting))->add({color, key, comm->rank, rank_state()->led});
+}
+
+/// Splits, or permutes, among all members of the process. May switch.
+Status split_together(Comm* comm, int32_t color, int32_t key, uint8_t operation, const char* call,
+                      Comm** out) {
+  *out = nullptr;
+  Meeting* m = join(comm, operation, call);
+  const uint32_t arrival = m->arrived - 1;
+  gather(m, comm, color, key);
+  if (m->full) {
+    run_action(comm->shared, m, split_action);
+    release(m);
+  } else {
+    wait(comm, m, call);
+  }
+  bool belongs = false;
+  SharedComm* made = nullptr;
+  int32_t rank = -1;
+  if (m->status.ok()) {
+    const SplitGathering& gathering = **block_of<SplitGathering*>(m);
+    const SplitMember& mine = gathering.members[arrival];
+    belongs = mine.color != MPI_UNDEFINED;
+    if (belongs) made = gathering.made[static_cast<size_t>(mine.color)];
+    rank = mine.rank;
+  }
+  FGMPI_TRY(leave(m));
+  if (!belongs) return {};
+  return made ? enter(made, rank, comm, out) : none_left(call);
 }
 
 }  // namespace
@@ -412,21 +492,11 @@ void split_action(SharedComm* shared, Meeting* meeting) {
 Status permute(Comm* comm, int32_t key, Comm** out) {
   if (comm->shared->inter)
     return error(MPI_ERR_COMM, "comm is an intercommunicator; allowed is an intracommunicator");
-  SplitArrival mine;
-  mine.key = key;
-  mine.permute = true;
-  Status status = meet(comm, &mine, kOpPermute, "MPIX_Comm_split", split_action);
-  *out = mine.out;
-  return status;
+  return split_together(comm, 0, key, kOpPermute, "MPIX_Comm_split", out);
 }
 
 Status split(Comm* comm, int32_t color, int32_t key, Comm** out) {
-  SplitArrival mine;
-  mine.color = color;
-  mine.key = key;
-  Status status = meet(comm, &mine, kOpSplit, "MPI_Comm_split", split_action);
-  *out = mine.out;
-  return status;
+  return split_together(comm, color, key, kOpSplit, "MPI_Comm_split", out);
 }
 
 }  // namespace fgmpi::comm
