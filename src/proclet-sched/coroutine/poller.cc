@@ -7,7 +7,6 @@
 #include "base/list.h"
 #include "proclet-sched/coroutine/call_count.h"
 #include "proclet-sched/coroutine/jump.h"
-#include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::sched {
 namespace {
@@ -25,8 +24,7 @@ void count_idle_call() { ++g_resting.idle_calls; }
 
 bool may_rest() {
   const Proclet* self = current();
-  return self && self->kind == ProcletKind::kRank && !g_scheduler.in_host_call &&
-         !threads_enabled();
+  return self && self->kind == ProcletKind::kRank && !g_scheduler.in_host_call;
 }
 
 /// Has the rank done nothing but polled since its last poll ended? That one has been counted.

@@ -16,7 +16,11 @@
 // that was woken in its turn and then did something else: it rests only after twice as many polls
 // from then on.
 //
-// Thread rule: inside, ranks' own proclets; none rests where ranks have threads.
+// Where ranks have threads, those that run on the scheduler's thread rest, the others do not. Calls
+// of other threads end a row of polls in vain, so that ranks rest only while their threads compute
+// or wait.
+//
+// Thread rule: inside, ranks' own proclets.
 #pragma once
 
 #include <cstdint>
@@ -79,7 +83,7 @@ class Poller {
 /// Counts a call that does nothing: a test of a null request.
 void count_idle_call();
 
-/// May the caller rest? False outside of ranks' own proclets, and where ranks have threads.
+/// May the caller rest? False outside of ranks' own proclets.
 bool may_rest();
 
 }  // namespace fgmpi::sched
