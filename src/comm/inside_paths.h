@@ -16,13 +16,6 @@ namespace detail {
 [[gnu::visibility("hidden")]] extern FastHandles g_inside_handles;
 }
 
-/// The communicator of MPI_COMM_WORLD's handle or of one in the first table; nullptr for other
-/// handles, and while every message is to be examined.
-[[gnu::always_inline]] inline Comm* listed_inside(MPI_Comm handle) {
-  Comm* found;
-  return detail::find_listed(handle, detail::g_inside_handles, &found) ? found : nullptr;
-}
-
 /// From now on every message is examined: closes all fast paths.
 void close_all_fast_paths();
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "proclet-sched/coroutine/call_count.h"
 #include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/running_state.h"
 #include "proclet-sched/coroutine/timers.h"
 
 namespace fgmpi::sched {
@@ -14,6 +15,7 @@ namespace fgmpi::sched {
 namespace detail {
 constinit Hot g_hot;
 constinit const char* g_last_call = nullptr;
+constinit void* g_running_state = nullptr;
 }  // namespace detail
 constinit Immortal<Scheduler> g_immortal_scheduler;
 
@@ -48,6 +50,7 @@ void yield() {
   if (!g_hot.head) poll_at_next_switch();  // nothing else is ready: poll the transports
   append(self);
   ++g_scheduler.rests;
+  self->wait = nullptr;
   switch_away(self);
 }
 

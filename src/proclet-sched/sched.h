@@ -48,7 +48,7 @@ enum class ProcletKind : uint8_t { kRank, kHelper, kForeign };
 struct Proclet {
   void* context = nullptr;         ///< saved context while not running
   Proclet* next = nullptr;         ///< link of the one list that it is in
-  const WaitSite* wait = nullptr;  ///< set while parked
+  const WaitSite* wait = nullptr;  ///< of a parked proclet, until it runs again
   uint32_t index = 0;              ///< ranks: 0..C-1 in this process; helpers: numbers of their own
   ProcletState state = ProcletState::kReady;
   ProcletKind kind = ProcletKind::kRank;

@@ -99,6 +99,12 @@ struct RecvOp : PostedReceive {
     of_part = unused = false;
   }
 
+  /// Marks an operation that was queued as complete. REQUIRES: `direct` is not 0.
+  void set_done() {
+    done = true;
+    queued = of_part = unused = false;
+  }
+
   void prepare(const Buffer& b, Outcome* o) {
     buffer = &b;
     outcome = o;

@@ -47,8 +47,14 @@ inline constexpr uint64_t kTiny = 16;
   Endpoint* at = g_engine.endpoints.of_proclet(local);
   auto* op = static_cast<RecvOp*>(at->posted.first());
   if (!op || op->envelope.ctx != envelope.ctx) return nullptr;
-  const bool same = op->envelope.source == envelope.source && op->envelope.tag == envelope.tag;
-  if (__builtin_expect(!same, 0) && !covers(op->envelope, envelope)) return nullptr;
+  // One comparison of both would take more instructions and registers. Wildcards are loaded once
+  // more, so that the common comparisons need no register for what they compare with.
+  if (__builtin_expect(op->envelope.source != envelope.source, 0) &&
+      __atomic_load_n(&op->envelope.source, __ATOMIC_RELAXED) != MPI_ANY_SOURCE)
+    return nullptr;
+  if (__builtin_expect(op->envelope.tag != envelope.tag, 0) &&
+      __atomic_load_n(&op->envelope.tag, __ATOMIC_RELAXED) != MPI_ANY_TAG)
+    return nullptr;
   if (__builtin_expect(bytes >= op->direct, 0)) return nullptr;
   at->posted.pop_first();
   g_engine.counters.count_message(Counters::kLocal, bytes);
@@ -57,8 +63,7 @@ inline constexpr uint64_t kTiny = 16;
   outcome->tag = envelope.tag;
   outcome->bytes = bytes;
   copy_tiny(op->data, static_cast<const char*>(data), bytes);
-  op->done = true;
-  op->queued = false;
+  op->set_done();
   return op;
 }
 

@@ -16,6 +16,7 @@
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
 #include "privatize/privatize.h"
+#include "proclet-sched/coroutine/running_state.h"
 #include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::mpi {
@@ -138,7 +139,7 @@ Status start_rank() {
   auto* rank = new comm::RankState;
   rank->local = p->index;
   rank->world_rank = g_av.global_of_local(p->index);
-  p->rank_state = rank;
+  sched::detail::g_running_state = p->rank_state = rank;
   dynamic::SpawnedRank spawned;
   if (!dynamic::find_spawned(p->index, &spawned)) return comm::init_rank(rank);
   dynamic::record_world_claimed(p->index);

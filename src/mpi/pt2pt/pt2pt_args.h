@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mpi/binding.h"
+#include "proclet-sched/coroutine/running_state.h"
 #include "pt2pt/pt2pt_inl.h"
 
 namespace fgmpi::mpi {
@@ -29,7 +30,7 @@ inline uint64_t user_ctx(const Comm* c) { return c->shared->id.plane(comm::kPlan
 /// The running rank's endpoint.
 /// REQUIRES: MPI is initialised.
 inline pt2pt::Endpoint* my_endpoint() {
-  const auto* mine = static_cast<const comm::RankState*>(sched::current()->rank_state);
+  const auto* mine = static_cast<const comm::RankState*>(sched::detail::g_running_state);
   return pt2pt::g_engine.endpoints.of_proclet(mine->local);
 }
 

@@ -69,9 +69,22 @@ int request_get_status_some(const char* call, int count, const MPI_Request* requ
 
 /// The communicator of MPI_COMM_WORLD's handle or of one in the first table; nullptr for other
 /// handles, and for callers that are outside of the library.
-[[gnu::always_inline]] inline Comm* listed(MPI_Comm handle) {
+[[gnu::always_inline]] inline Comm* listed_in(const comm::detail::FastHandles& handles,
+                                              MPI_Comm handle) {
+  if (__builtin_expect(handle == handles.world, 1)) {
+    auto* rank = static_cast<comm::RankState*>(sched::detail::g_running_state);
+    return __builtin_expect(rank != nullptr && !rank->world.freed, 1) ? &rank->world : nullptr;
+  }
   Comm* found;
-  return comm::detail::find_listed(handle, comm::detail::g_fast_handles, &found) ? found : nullptr;
+  return comm::detail::find_listed(handle, handles, &found) ? found : nullptr;
+}
+[[gnu::always_inline]] inline Comm* listed(MPI_Comm handle) {
+  return listed_in(comm::detail::g_fast_handles, handle);
+}
+/// As listed(), for a caller that has entered the library: nullptr while every message is to be
+/// examined (comm/inside_paths.h).
+[[gnu::always_inline]] inline Comm* listed_inside(MPI_Comm handle) {
+  return listed_in(comm::detail::g_inside_handles, handle);
 }
 
 /// A call's name, to be a template argument.
@@ -162,7 +175,7 @@ template <NameArgument kCall, SendMode kMode, class Count>
     return send_unlisted(kCall.text, kMode, buf, count, datatype, dest, tag, comm);
   if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
     return send_after_loan(&kSendCall<kCall, kMode>, buf, count, datatype, dest, tag, comm);
-  if (Comm* c = comm::listed_inside(comm)) {
+  if (Comm* c = listed_inside(comm)) {
     sched::record_call(kCall.text);
     if (pt2pt::RecvOp* op = send_direct(buf, count, datatype, dest, tag, c))
       return end_direct_and_leave(op);
@@ -197,7 +210,7 @@ template <NameArgument kCall, SendMode kMode, class Count>
   if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
     return isend_after_loan(&kSendCall<kCall, kMode>, buf, count, datatype, dest, tag, comm,
                             request);
-  Comm* c = comm::listed_inside(comm);
+  Comm* c = listed_inside(comm);
   if (__builtin_expect(c && request, 1)) {
     sched::record_call(kCall.text);
     if (pt2pt::RecvOp* op = send_direct(buf, count, datatype, dest, tag, c)) {
@@ -255,26 +268,55 @@ int recv_entered(const char* call, void* buf, int64_t count, MPI_Datatype dataty
 int recv_after_loan(const char* call, void* buf, int64_t count, MPI_Datatype datatype, int source,
                     int tag, MPI_Comm comm, MPI_Status* status);
 
-/// Unlike sends, a caller that enters the library by a loan goes on here: a receive saves all
-/// registers at its begin, and a function beside it would save them once more.
+/// As call_send_unlisted().
+template <NameArgument kCall, class Count>
+[[gnu::noinline]] int call_recv_unlisted(void* buf, Count count, MPI_Datatype datatype, int source,
+                                         int tag, MPI_Comm comm, MPI_Status* status) {
+  if (__builtin_expect(!sched::EngineEntry::may_borrow(), 0))
+    return recv_unlisted(kCall.text, buf, count, datatype, source, tag, comm, status);
+  if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
+    return recv_after_loan(kCall.text, buf, count, datatype, source, tag, comm, status);
+  Comm* c = listed_inside(comm);
+  if (__builtin_expect(!c, 0))
+    return recv_entered(kCall.text, buf, count, datatype, source, tag, comm, status);
+  sched::record_call(kCall.text);
+  return give_back_with(recv_from(kCall.text, buf, count, datatype, source, tag, c, status));
+}
+
+/// A receive whose arguments have been checked. All are in the registers in which the call had its
+/// own; `unused` stands for the datatype, and the compiler must not take it away (noipa).
+template <NameArgument kCall>
+[[gnu::noinline, gnu::noipa]] int call_recv_plain(void* buf, uint64_t bytes, MPI_Datatype unused,
+                                                  int source, int tag, Comm* c,
+                                                  MPI_Status* status) {
+  (void)unused;
+  Outcome outcome;
+  pt2pt::recv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, kCall.text, &outcome);
+  return received(kCall.text, c, &outcome, status);
+}
+template <NameArgument kCall, class Count>
+[[gnu::noinline]] int call_recv_checked(void* buf, Count count, MPI_Datatype datatype, int source,
+                                        int tag, Comm* c, MPI_Status* status) {
+  return recv_checked(kCall.text, buf, count, datatype, source, tag, c, status);
+}
+
+/// Checks the arguments without a frame of its own: all ways end in the place of a return.
 template <NameArgument kCall, class Count>
 [[gnu::always_inline]] inline int recv(void* buf, Count count, MPI_Datatype datatype, int source,
                                        int tag, MPI_Comm comm, MPI_Status* status) {
   sched::maybe_force_switch();
   Comm* c = listed(comm);
-  const bool borrows = !c;
-  if (__builtin_expect(borrows, 0)) {
-    if (__builtin_expect(!sched::EngineEntry::may_borrow(), 0))
-      return recv_unlisted(kCall.text, buf, count, datatype, source, tag, comm, status);
-    if (__builtin_expect(!sched::EngineEntry::borrow(), 0))
-      return recv_after_loan(kCall.text, buf, count, datatype, source, tag, comm, status);
-    c = comm::listed_inside(comm);
-    if (__builtin_expect(!c, 0))
-      return recv_entered(kCall.text, buf, count, datatype, source, tag, comm, status);
-  }
+  if (__builtin_expect(!c, 0))
+    return call_recv_unlisted<kCall>(buf, count, datatype, source, tag, comm, status);
   sched::record_call(kCall.text);
-  const int code = recv_from(kCall.text, buf, count, datatype, source, tag, c, status);
-  return __builtin_expect(borrows, 0) ? give_back_with(code) : code;
+  uint64_t bytes;
+  const bool plain =
+      static_cast<uint32_t>(source) < c->shared->shortcuts.ranks || source == MPI_ANY_SOURCE;
+  if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
+                           !plain_bytes(buf, count, datatype, &bytes),
+                       0))
+    return call_recv_checked<kCall>(buf, count, datatype, source, tag, c, status);
+  return call_recv_plain<kCall>(buf, bytes, datatype, source, tag, c, status);
 }
 
 /// A nonblocking receive by a communicator that has been found.

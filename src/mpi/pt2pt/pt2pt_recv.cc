@@ -115,7 +115,7 @@ int irecv_unlisted(const char* call, void* buf, int64_t count, MPI_Datatype data
       sched::EngineEntry::end_loan();
       return run_inside(call, receive);
     }
-    Comm* c = comm::listed_inside(comm);
+    Comm* c = listed_inside(comm);
     if (c) sched::record_call(call);
     return give_back_with(c ? irecv_from(call, buf, count, datatype, source, tag, comm, c, request)
                             : receive());

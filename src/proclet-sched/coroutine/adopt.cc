@@ -38,7 +38,7 @@ Status adopt_caller() {
   }
   p->stack_low = static_cast<char*>(low);
   p->state = ProcletState::kRunning;
-  g_hot.current = p;
+  detail::set_current(p);
   g_scheduler.running = true;
   become_scheduler_thread(true);
   g_scheduler.idle_since = -1;

@@ -109,7 +109,7 @@ void serve_host_calls() {
     jump_from_host(g_hot.current);
   }
   g_scheduler.last_ran = g_hot.current;
-  g_hot.current = nullptr;
+  detail::set_current(nullptr);
   if (Proclet* dead = g_scheduler.finished) {
     g_scheduler.finished = nullptr;
     --g_scheduler.live;

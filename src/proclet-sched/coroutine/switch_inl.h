@@ -10,6 +10,7 @@
 #include "base/processor_jump.h"
 #include "proclet-sched/coroutine/annotate.h"
 #include "proclet-sched/coroutine/last_call.h"
+#include "proclet-sched/coroutine/running_state.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::sched {
@@ -49,6 +50,7 @@ inline void resume_target(Proclet* to) {
   if (__builtin_expect(!to->context, 0)) make_context(to);
   to->state = ProcletState::kRunning;
   g_hot.current = to;
+  detail::g_running_state = to->rank_state;
 }
 
 inline void jump_between(Proclet* from, Proclet* to) {
@@ -70,9 +72,11 @@ inline void switch_away(Proclet* self) {
   detail::g_last_call = call;
 }
 
-/// park(), in line. May switch. REQUIRES: as park(); site->call is the last call that was recorded.
+/// park(), in line, which leaves Proclet::wait as it is. May switch. REQUIRES: as park();
+/// site->call is the last call that was recorded.
 [[gnu::always_inline]] inline void park_in_line(const WaitSite* site) {
   Proclet* self = g_hot.current;
+  const char* call = site->call;
   FGMPI_ASSERT(self && !on_host_stack());
   self->wait = site;
   self->state = ProcletState::kParked;
@@ -80,8 +84,7 @@ inline void switch_away(Proclet* self) {
     switch_to_host(self);
   else
     jump_between(self, pop_head());
-  detail::g_last_call = site->call;
-  g_hot.current->wait = nullptr;
+  detail::g_last_call = call;
 }
 
 }  // namespace fgmpi::sched

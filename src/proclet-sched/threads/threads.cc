@@ -70,7 +70,8 @@ struct InsideState {
     in_host_call = g_scheduler.in_host_call;
   }
   void put() const {
-    g_hot.current = current, g_hot.head = head, g_hot.tail = tail;
+    detail::set_current(current);
+    g_hot.head = head, g_hot.tail = tail;
     g_hot.cells = cells, g_hot.watched = watched, g_hot.extras = extras;
     g_scheduler.host_context = host_context, g_scheduler.host_fake_stack = host_fake_stack;
     g_scheduler.host_low = host_low, g_scheduler.host_size = host_size;
@@ -281,11 +282,11 @@ bool spin_until_ready(ThreadOfRank* t) {
 void wait_until_ready(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
-  g_hot.current = nullptr;  // as on the host stack
+  detail::set_current(nullptr);  // as on the host stack
   ++g_threads.entries;
   if (spin_until_ready(t)) {
     record_patience();
-    g_hot.current = self;
+    detail::set_current(self);
     self->state = ProcletState::kRunning;
     return load_runtime(self);
   }
@@ -326,7 +327,7 @@ void wait_until_ready(ThreadOfRank* t) {
   }
   record_patience();
   end_waiting(t);
-  g_hot.current = self;
+  detail::set_current(self);
   self->state = ProcletState::kRunning;
   load_runtime(self);
 }
@@ -336,12 +337,12 @@ void wait_until_ready(ThreadOfRank* t) {
 void yield_here(ThreadOfRank* t) {
   Proclet* self = &t->proclet;
   save_runtime(self);
-  g_hot.current = nullptr;
+  detail::set_current(nullptr);
   if (Proclet* helper = pop_helper(t)) run_from_host(helper);
   count_poll();
   make_progress();
   breathe_here();
-  g_hot.current = self;
+  detail::set_current(self);
   load_runtime(self);
 }
 
@@ -472,7 +473,7 @@ bool EngineEntry::enter(ThreadLife life) {
     wait_for_the_end();
   }
   // The rank may have initialised or finalised MPI since the last call.
-  p.rank_state = t->rank->rank_state;
+  detail::g_running_state = p.rank_state = t->rank->rank_state;
   p.image = t->rank->image;
   p.tool = t->rank->tool;
   p.mpi_phase = t->rank->mpi_phase;
