@@ -283,12 +283,16 @@ template <NameArgument kCall, class Count>
   return give_back_with(recv_from(kCall.text, buf, count, datatype, source, tag, c, status));
 }
 
+#ifdef __clang__
+#define FGMPI_KEEPS_ARGUMENTS gnu::noinline
+#else
+#define FGMPI_KEEPS_ARGUMENTS gnu::noinline, gnu::noipa
+#endif
 /// A receive whose arguments have been checked. All are in the registers in which the call had its
-/// own; `unused` stands for the datatype, and the compiler must not take it away (noipa).
+/// own; `unused` stands for the datatype, and the compiler must not take it away.
 template <NameArgument kCall>
-[[gnu::noinline, gnu::noipa]] int call_recv_plain(void* buf, uint64_t bytes, MPI_Datatype unused,
-                                                  int source, int tag, Comm* c,
-                                                  MPI_Status* status) {
+[[FGMPI_KEEPS_ARGUMENTS]] int call_recv_plain(void* buf, uint64_t bytes, MPI_Datatype unused,
+                                              int source, int tag, Comm* c, MPI_Status* status) {
   (void)unused;
   Outcome outcome;
   pt2pt::recv_bytes(buf, bytes, my_endpoint(), {user_ctx(c), source, tag}, kCall.text, &outcome);
