@@ -78,9 +78,10 @@ inline uint32_t first_peer_unit(int32_t world_size) {
 /// most time remain.
 struct WaitCell {
   uint32_t peer_and_one;  ///< world rank + 1; 0: unused
-  uint32_t tenths;        ///< in tenths of milliseconds, sampled; at most five days
+  uint32_t time;          ///< in ProfileHeader::time_unit
 };
-inline constexpr uint64_t kTenth = 100'000;  ///< ns
+/// Units of such times, ns: the first one of sampled times, and the longest.
+inline constexpr uint64_t kSampledUnit = 100'000, kMostTimeUnit = uint64_t{1} << 31;
 inline constexpr uint32_t kIsTarget = 1u << 31;
 /// The time in calls from one site of the program.
 struct SiteCell {
@@ -138,7 +139,7 @@ struct RankRecord {
 
   CallCell calls_made[kCallCells];  ///< by ProfileHeader::slots
   PeerCell peers[kPeerCells];
-  uint32_t call_tenths[kCallCells];  ///< time in these calls in tenths of milliseconds, sampled
+  uint32_t call_times[kCallCells];  ///< time in these calls, in ProfileHeader::time_unit
   SiteCell sites[kSiteCells];
   WaitCell waits[kWaitCells];
   WayCell ways[kWays - 1];  ///< shared memory, network
@@ -291,6 +292,8 @@ struct ProfileHeader {
   uint64_t starved_ns;  ///< sum of such times that are longer than kStretch
   /// Images of the program: each rank except the first has its own (privatize/image/images.h).
   uint64_t image_region, image_stride, image_count, program_base;
+  /// What one stands for in times of 32 bits, ns: becomes twice as long when one would not fit.
+  uint64_t time_unit;
   uint64_t column_ns;      ///< duration of a column
   uint32_t columns, rows;  ///< in use; a row has kColumns columns
   uint32_t memory_rows;

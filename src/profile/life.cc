@@ -149,6 +149,7 @@ bool start_process() {
     plan.image_count = t.image_count;
     plan.program_base = t.program_base;
   }
+  plan.time_unit = kSampledUnit;
   lay_out(&plan);
   ProfiledProcess& p = g_process;
   p.header = make_file(folder, plan);

@@ -28,6 +28,7 @@
 #include "base/descriptor.h"
 #include "base/page.h"
 #include "proclet-sched/coroutine/debug_table.h"
+#include "profile/call_times.h"
 #include "profile/extensions.h"
 #include "profile/waits.h"
 
@@ -62,7 +63,7 @@ class Sampler {
   /// REQUIRES: `timeline` is a part of timeline_bytes(), or 0.
   Sampler(ProfileHeader* header, Part timeline)
       : h_(header),
-        sites_(header, header->site_parts, &header->sites),
+        times_(header),
         slices_(slices_of(header->ranks)) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
     stat_ = move_descriptor_up(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
@@ -185,7 +186,7 @@ class Sampler {
     // Where more ranks wait than can be read, every n-th is read and stands for n.
     uint32_t& parked = parked_of_slice_[static_cast<size_t>(slice_)];
     every_ = std::max(1u, (parked + kWaitsRead - 1) / kWaitsRead);
-    parked_ = random(every_);
+    parked_ = times_.random(every_);
     const uint32_t first = parked_;
     const int32_t past = std::min((slice_ + 1) * kSliceRanks, h_->ranks);
     for (int32_t i = slice_ * kSliceRanks; i < past; ++i) ready += sample_rank(i, passed);
@@ -211,14 +212,14 @@ class Sampler {
     if (doing == Doing::kTurn) r->turn_ns += passed;
     // The running rank is seen at every look, not only when its slice is visited.
     if (doing == Doing::kProgram && local != running_) r->program_ns += passed;
-    if (stacks_left_ > 0 && (r->stack_bytes == 0 || random(kStackLooks) == 0)) {
+    if (stacks_left_ > 0 && (r->stack_bytes == 0 || times_.random(kStackLooks) == 0)) {
       --stacks_left_;
       sample_stack(local, r);
     }
     if (doing == Doing::kTurn || doing == Doing::kProgram) return doing == Doing::kTurn;
     const uint32_t now = r->now;
     if (now == 0 || now > kCallCount) return false;
-    add_to_call(r, static_cast<uint16_t>(now - 1), passed);
+    times_.add_to_call(r, static_cast<uint16_t>(now - 1), passed);
     const bool named = kCalls[now - 1].receives || r->peer >= 0;
     if ((named || doing == Doing::kCompletion) && state_of(local) == sched::ProcletState::kParked &&
         ++parked_ % every_ == 0)
@@ -230,7 +231,7 @@ class Sampler {
     Awaited awaited{.peer = r->peer, .others = 0};
     if (waits_.readable())
       awaited = waits_.of(local, proclet_field(local, fgmpi_debug_table.wait_offset), *r);
-    if (awaited.peer >= 0) add_to_peer(r, awaited.peer, passed);
+    if (awaited.peer >= 0) times_.add_to_peer(r, awaited.peer, passed);
     if (awaited.others >= kManyOthers) r->behind_ns += passed;
   }
 
@@ -254,75 +255,6 @@ class Sampler {
     const auto there =
         std::count_if(stack_pages_, stack_pages_ + pages, [](auto p) { return p & 1; });
     r->stack_bytes = std::max<uint64_t>(r->stack_bytes, static_cast<uint64_t>(there) * page);
-  }
-
-  void add_to_call(RankRecord* r, uint16_t call, uint64_t passed) {
-    if (const uint32_t cell = g_hot.cells[call])
-      add_tenths(&r->call_tenths[(cell - kCellsAt) / sizeof(CallCell)], passed);
-    const uint64_t site = program_address(r->site);
-    add_to_site_of_rank(r, site, passed);
-    add_to_site(site, call, passed);
-    if (kCalls[call].doing == Doing::kCollective && r->family < kFamilies)
-      add_to_family(r->family, call, passed);
-  }
-
-  static void add_to_family(uint16_t family, uint16_t call, uint64_t passed) {
-    FamilyRecord* f = g_hot.families[family];
-    if (!f) return;
-    f->ns += passed;
-    if (CollectiveRecord* r = collective_record(f, call)) r->ns += passed;
-  }
-
-  /// Adds the time to the site's own cell, or to the cell with the least time, whose time it
-  /// continues. So the most expensive sites remain.
-  static void add_to_site_of_rank(RankRecord* r, uint64_t site, uint64_t passed) {
-    SiteCell* least = r->sites;
-    for (SiteCell& cell : r->sites) {
-      if (cell.site == site) {
-        cell.ns += passed;
-        return;
-      }
-      if (cell.ns < least->ns) least = &cell;
-    }
-    least->site = site;
-    least->ns += passed;
-  }
-
-  void add_to_site(uint64_t site, uint16_t call, uint64_t passed) {
-    SiteRecord* s = sites_.find(
-        site, [&](const SiteRecord& o) { return o.site == site; },
-        [&](SiteRecord* made) {
-          *made = {site, 0, call, 0};
-        });
-    if (s) s->ns += passed;
-  }
-
-  /// Adds the time to the wait for a peer.
-  void add_to_peer(RankRecord* r, int32_t peer, uint64_t passed) {
-    const uint32_t wanted = peer >= kIsSource ? static_cast<uint32_t>(peer - kIsSource) + 1
-                                              : (static_cast<uint32_t>(peer) + 1) | kIsTarget;
-    WaitCell* cell = r->waits;
-    for (WaitCell& c : r->waits) {
-      if (c.peer_and_one == wanted) {
-        cell = &c;
-        break;
-      }
-      if (c.tenths < cell->tenths) cell = &c;
-    }
-    cell->peer_and_one = wanted;
-    add_tenths(&cell->tenths, passed);
-  }
-
-  /// Adds the time in tenths of milliseconds, rounded at random so that sums are right. The sum
-  /// stops at the largest number that fits.
-  void add_tenths(uint32_t* sum, uint64_t passed) {
-    const uint64_t more = (passed + random(kTenth)) / kTenth;
-    *sum = static_cast<uint32_t>(std::min<uint64_t>(*sum + more, UINT32_MAX));
-  }
-
-  uint32_t random(uint32_t below) {
-    chance_ = chance_ * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<uint32_t>(chance_ >> 33) % below;
   }
 
   /// Finds a rank that runs on while others of the process are ready: without a call of MPI, and
@@ -484,7 +416,7 @@ class Sampler {
   }
 
   ProfileHeader* h_;
-  RecordTable<SiteRecord, kSites, kSitesInPart> sites_;
+  CallTimes times_;
   TimeColumn* columns_ = nullptr;  ///< null: there was no room for the timeline
   uint8_t* rows_ = nullptr;
   uint16_t* memory_ = nullptr;
@@ -492,7 +424,6 @@ class Sampler {
   int statm_ = -1, stat_ = -1, pagemap_ = -1;
   uint32_t rank_memory_[kMemoryRowsInAll] = {}, memory_before_[kMemoryRowsInAll] = {};
   int32_t next_memory_ = 0;
-  uint64_t chance_ = 1;
   Doing doing_[kRowsInAll] = {};
   uint64_t shares_[3] = {};
   /// Slices of ranks; each look visits as many as its allowed cost permits. A visit of all 50,000

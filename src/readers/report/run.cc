@@ -58,6 +58,10 @@ std::string check_header(const ProfileHeader& h, size_t bytes) {
   if (h.rows > kRowsInAll || h.memory_rows > kMemoryRowsInAll || h.columns > kColumns)
     return format("it claims %u rows, %u rows of memory and %u columns; allowed are %d, %d and %d",
                   h.rows, h.memory_rows, h.columns, kRowsInAll, kMemoryRowsInAll, kColumns);
+  if (h.time_unit < 1 || h.time_unit > kMostTimeUnit)
+    return format("its times are in units of %llu ns; allowed are 1 to %llu",
+                  static_cast<unsigned long long>(h.time_unit),
+                  static_cast<unsigned long long>(kMostTimeUnit));
   if (h.remote_shift >= 31)
     return format("it joins 2^%u ranks; allowed are 2^0 to 2^30", h.remote_shift);
   ProfileHeader plan{};
@@ -338,7 +342,7 @@ void JobRun::sum_up_rank(uint32_t number, int32_t local) {
     const CallCell& cell = r.calls_made[i];
     const uint16_t call = h.slots[i];
     const bool is_now = call != 0 && call == r.now;
-    const uint64_t ns = r.call_tenths[i] * kTenth + (is_now ? unseen : 0);
+    const uint64_t ns = r.call_times[i] * h.time_unit + (is_now ? unseen : 0);
     in_mpi += ns;
     if (call == 0 || call > kCallCount) continue;
     calls[call - 1].count += cell.count;
@@ -367,7 +371,7 @@ void JobRun::add_flows(const ProcessFile& file, int32_t local) {
         one && one <= static_cast<uint32_t>(world_size))
       (wait.peer_and_one & kIsTarget ? waited_for_target
                                      : waited_for)[static_cast<int32_t>(one - 1)] +=
-          wait.tenths * 1e-4;
+          to_seconds(wait.time * file.header().time_unit);
   const uint32_t from = static_cast<uint32_t>(file.header().first_rank + local) >> matrix_shift;
   for (const PeerCell& cell : r.peers) {
     if (cell.peer_and_one() == 0 || r.peer_shift() > 31) continue;

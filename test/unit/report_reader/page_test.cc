@@ -84,7 +84,7 @@ TEST(Page, BinsOfRanksHaveTheirAverages) {
 TEST(Page, TheHistogramCountsEachRankOnce) {
   ReportFile file(0, 100, 100);
   file.header()->slots[0] = call_number("MPI_Recv");
-  for (int32_t i = 0; i < 100; ++i) file.rank(i)->call_tenths[0] = static_cast<uint32_t>(i);
+  for (int32_t i = 0; i < 100; ++i) file.rank(i)->call_times[0] = static_cast<uint32_t>(i);
   const Json data = data_of(run_of(file));
   const Json& counts = data["histogram"]["counts"];
   ASSERT_EQ(counts.size(), 40u);

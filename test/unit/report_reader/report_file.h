@@ -28,6 +28,7 @@ class ReportFile {
     h.first_rank = first_rank;
     h.world_size = world_size;
     h.processes = 1;
+    h.time_unit = kSampledUnit;
     std::strcpy(h.host, "node1");
     std::memcpy(bytes.data(), &h, sizeof h);
     for (int32_t i = 0; i < ranks; ++i) rank(i)->peer_unit = first_peer_unit(world_size);

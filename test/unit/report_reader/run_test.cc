@@ -79,12 +79,12 @@ ReportFile random_file(std::mt19937* random, int32_t first, int32_t ranks, int32
     model->turn += r->turn_ns = below(1'000'000);
     for (int c = 0; c < kCallCells; ++c) {
       r->calls_made[c] = {below(1000), below(100'000)};
-      r->call_tenths[c] = below(100);
-      model->mpi += r->call_tenths[c] * kTenth;
+      r->call_times[c] = below(100);
+      model->mpi += r->call_times[c] * kSampledUnit;
       if (const int call = file.header()->slots[c] - 1; call >= 0) {
         model->count[call] += r->calls_made[c].count;
         model->bytes[call] += r->calls_made[c].bytes;
-        model->ns[call] += r->call_tenths[c] * kTenth;
+        model->ns[call] += r->call_times[c] * kSampledUnit;
       }
     }
     for (int c = 0; c < kPeerCells; ++c) {
@@ -99,7 +99,8 @@ ReportFile random_file(std::mt19937* random, int32_t first, int32_t ranks, int32
     for (WaitCell& wait : r->waits) {
       wait = {below(static_cast<uint32_t>(world) + 1), below(1000)};
       if (wait.peer_and_one)
-        model->waited[static_cast<int32_t>(wait.peer_and_one - 1)] += wait.tenths * 1e-4;
+        model->waited[static_cast<int32_t>(wait.peer_and_one - 1)] +=
+            to_seconds(wait.time * kSampledUnit);
     }
   }
   return file;
@@ -235,6 +236,7 @@ TEST(DamagedFile, AWrongHeaderIsRefusedWithItsFault) {
       {[](ProfileHeader* h) { h->memory_rows = 9; }, "9 rows of memory"},
       {[](ProfileHeader* h) { h->columns = 513; }, "513 columns"},
       {[](ProfileHeader* h) { h->remote_shift = 31; }, "2^31 ranks"},
+      {[](ProfileHeader* h) { h->time_unit = 0; }, "its times are in units of 0 ns"},
       {[](ProfileHeader* h) { h->parts_at += 64; }, "its parts begin at byte"},
       {[](ProfileHeader* h) { h->columns = 1; }, "its timeline of 1 columns is outside"},
       {[](ProfileHeader* h) { h->columns = 1, h->timeline = kPartsBytes - 64; },
@@ -383,6 +385,7 @@ TEST(DamagedFile, RandomNumbersMakeNoMess) {
       h->columns = good.columns, h->rows = good.rows, h->memory_rows = good.memory_rows;
       h->parts_at = good.parts_at, h->timeline = good.timeline;
       h->remote_shift %= 31;
+      h->time_unit = h->time_unit % kMostTimeUnit + 1;
       file.write(folder.file("report-" + std::to_string(i)));
     }
     const JobRun run = read(folder);
