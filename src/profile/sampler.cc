@@ -30,6 +30,7 @@
 #include "proclet-sched/coroutine/debug_table.h"
 #include "profile/call_times.h"
 #include "profile/extensions.h"
+#include "profile/timeline.h"
 #include "profile/waits.h"
 
 #pragma weak fgmpi_debug_table
@@ -64,17 +65,11 @@ class Sampler {
   Sampler(ProfileHeader* header, Part timeline)
       : h_(header),
         times_(header),
+        timeline_(header, timeline, kFirstColumn),
         slices_(slices_of(header->ranks)) {
     statm_ = move_descriptor_up(open("/proc/self/statm", O_RDONLY | O_CLOEXEC));
     stat_ = move_descriptor_up(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
     pagemap_ = move_descriptor_up(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
-    h_->timeline = timeline;
-    if (char* at = in_part<char>(header, timeline)) {
-      columns_ = reinterpret_cast<TimeColumn*>(at);
-      rows_ = reinterpret_cast<uint8_t*>(at + rows_in_timeline());
-      memory_ = reinterpret_cast<uint16_t*>(at + memory_in_timeline(header->rows));
-    }
-    h_->column_ns = kFirstColumn;
     last_ = now_ns();
     sample_process(last_);
     h_->rss_first = h_->rss;
@@ -368,21 +363,18 @@ class Sampler {
   // ---- Columns: what the process and some of its ranks did, over time ----
 
   void fill_columns() {
-    if (!columns_) return;
-    const uint64_t age = static_cast<uint64_t>(last_) - h_->init_ns;
-    while (age / h_->column_ns >= kColumns) join_columns();
-    const auto column = static_cast<uint32_t>(age / h_->column_ns);
+    if (!timeline_) return;
+    const uint32_t column = timeline_.column_at(static_cast<uint64_t>(last_) - h_->init_ns);
     const uint64_t all = std::max<uint64_t>(shares_[0] + shares_[1] + shares_[2], 1);
     auto share = [&](int i) { return static_cast<uint8_t>(shares_[i] * 255 / all); };
     const TimeColumn now = {pack_kib(h_->rss >> 10), share(0), share(1)};
     // A late look stands for all columns since the last one.
     for (uint32_t c = std::min(h_->columns, column); c <= column; ++c) {
-      columns_[c] = now;
-      for (uint32_t row = 0; row < h_->rows; ++row)
-        set_doing(row, c, static_cast<unsigned>(doing_[row]));
+      timeline_.columns()[c] = now;
+      for (uint32_t row = 0; row < h_->rows; ++row) timeline_.set_doing(row, c, doing_[row]);
       // Until now the memory was as the last look saw it.
       for (uint32_t row = 0; row < h_->memory_rows; ++row)
-        memory_[row * kColumns + c] =
+        timeline_.memory_of(row)[c] =
             pack_kib(c < column ? memory_before_[row] : rank_memory_[row]);
     }
     std::memcpy(memory_before_, rank_memory_, sizeof memory_before_);
@@ -390,36 +382,9 @@ class Sampler {
     h_->columns = std::max(h_->columns, column + 1);
   }
 
-  /// Two columns share a byte.
-  void set_doing(uint32_t row, uint32_t column, unsigned doing) {
-    uint8_t& both = rows_[row * kRowBytes + column / 2];
-    const unsigned shift = column % 2 * 4;
-    both = static_cast<uint8_t>((both & ~(0xfu << shift)) | doing << shift);
-  }
-
-  void join_columns() {
-    for (uint32_t c = 0; c < kColumns / 2; ++c) {
-      TimeColumn& to = columns_[c];
-      const TimeColumn a = columns_[2 * c], b = columns_[2 * c + 1];
-      auto mean = [](uint8_t x, uint8_t y) { return static_cast<uint8_t>((x + y) / 2); };
-      // Packed numbers compare like the numbers that they stand for.
-      to = {std::max(a.rss, b.rss), mean(a.program, b.program), mean(a.mpi, b.mpi)};
-      for (uint32_t row = 0; row < h_->rows; ++row)
-        set_doing(row, c, doing_in(rows_ + row * kRowBytes, 2 * c + (c & 1)));
-      for (uint32_t row = 0; row < h_->memory_rows; ++row) {
-        uint16_t* cells = memory_ + row * kColumns;
-        cells[c] = std::max(cells[2 * c], cells[2 * c + 1]);
-      }
-    }
-    h_->column_ns *= 2;
-    h_->columns /= 2;
-  }
-
   ProfileHeader* h_;
   CallTimes times_;
-  TimeColumn* columns_ = nullptr;  ///< null: there was no room for the timeline
-  uint8_t* rows_ = nullptr;
-  uint16_t* memory_ = nullptr;
+  Timeline timeline_;
   int64_t last_ = 0, process_seen_ = 0;
   int statm_ = -1, stat_ = -1, pagemap_ = -1;
   uint32_t rank_memory_[kMemoryRowsInAll] = {}, memory_before_[kMemoryRowsInAll] = {};
