@@ -14,11 +14,8 @@
 namespace fgmpi::predict {
 namespace {
 
-/// The code of the MPI library, which needs the real time.
-struct LibraryCode {
-  uintptr_t low = 0, high = 0;
-};
-LibraryCode g_library;
+/// The code of the MPI library, and of the reporter in front of it, which need the real time.
+AddressRange g_library, g_reporter;
 /// Real time of the day minus virtual time, ns: set by the first question.
 int64_t g_day = 0;
 
@@ -27,19 +24,18 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-[[gnu::constructor]] void find_library() {
-  find_loaded_module([](const dl_phdr_info& module) {
-    if (path_of(module).find("/libmpich.so") == std::string::npos) return false;
-    const AddressRange range = range_of(module);
-    g_library = {range.low, range.high};
-    return true;
+[[gnu::constructor]] void find_libraries() {
+  for_each_loaded_module([](const dl_phdr_info& module) {
+    const std::string path = path_of(module);
+    if (path.find("/libmpich.so") != std::string::npos) g_library = range_of(module);
+    if (path.find("/libfgmpi-report.so") != std::string::npos) g_reporter = range_of(module);
   });
 }
 
 /// The virtual time for a caller at this address, ns; -1: it gets the real one.
 int64_t virtual_ns(const void* caller) {
   const auto address = reinterpret_cast<uintptr_t>(caller);
-  if (!g_hooks || address - g_library.low < g_library.high - g_library.low) return -1;
+  if (!g_hooks || g_library.contains(address) || g_reporter.contains(address)) return -1;
   return g_hooks->now_ns();
 }
 

@@ -14,6 +14,18 @@ namespace fgmpi::predict {
 /// What a rank does in a call, for the sums of its time.
 enum class CallGroup : uint8_t { kOther, kMessage, kCompletion, kCollective, kOneSided, kFile };
 
+/// What is told where the time of ranks goes: libfgmpi-report. Times are those of the ranks'
+/// clocks, ns; ranks are numbered as in this process. Nothing here may switch.
+struct ClockObserver {
+  /// The rank enters a call, or leaves it. `overhead`: what its messages have cost it so far.
+  void (*enter)(uint32_t rank, int64_t now);
+  void (*leave)(uint32_t rank, int64_t now, int64_t overhead);
+  /// The rank has waited for the request with this index of its handle.
+  void (*awaited)(uint32_t rank, uint32_t request, int64_t ns);
+  /// The place of the rank's present call.
+  uint64_t (*place)(uint32_t rank);
+};
+
 struct PredictionHooks {
   /// The running rank enters a call: what it has computed since its last call is added to its
   /// clock.
@@ -40,6 +52,9 @@ struct PredictionHooks {
   void (*pass_ns)(int64_t ns);
   /// Lets all that happens up to the rank's clock happen. May switch.
   void (*yield)();
+  /// The running rank's clock, ns, without a look at what it has computed since its latest call.
+  int64_t (*clock_ns)();
+  void (*observe)(const ClockObserver* observer);
   /// Stores what the prediction has found. Called when the last rank has finalized.
   void (*write_outcome)();
 };

@@ -196,7 +196,10 @@ void Simulator::end_wait() {
   waited.resize(kept);
   for (size_t i = 0; i < kept; ++i) {
     if (waited[i].run) await_run(index, waited[i].run, waited[i].member);
-    collect(index, &times_of(waited[i].index), hop_of(waited[i].index));
+    RequestTimes& times = times_of(waited[i].index);
+    if (observer_ && times.done > rank.clock)
+      observer_->awaited(index, waited[i].index, (times.done - rank.clock) / kPicosecondsPerNs);
+    collect(index, &times, hop_of(waited[i].index));
   }
   waited.clear();
   if (std::exchange(rank.awaits_all, false)) await_accesses();

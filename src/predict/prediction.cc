@@ -43,6 +43,8 @@ const PredictionHooks kHooks = {
     [] { return g_simulator->rank_now_ns(); },
     [](int64_t ns) { g_simulator->pass_ns(ns); },
     [] { g_simulator->yield(); },
+    [] { return g_simulator->clock_ns(); },
+    [](const ClockObserver* observer) { g_simulator->observe(observer); },
     write_outcome,
 };
 

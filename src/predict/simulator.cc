@@ -142,6 +142,7 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   if (!comm::rank_state()) return;
   PredictedRank& rank = running();
   if (rank.depth++ > 0) return;  // a callback of the program calls MPI
+  if (observer_ && place) place = observer_->place(running_index());
   const VirtualTime left = rank.clock;
   add_computing(&rank, place);
   record_away(&rank, left);
@@ -151,6 +152,7 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   rank.looks = 0;
   if (group == CallGroup::kFile) set_in_file(&rank, true);
   rank.entered = rank.clock;
+  if (observer_) observer_->enter(running_index(), rank.clock / kPicosecondsPerNs);
   ++rank.times.calls;
   if (++rank.calls_in_a_row < kCallsInARow) return;
   // A program that calls on and on without waiting: others get their turn, as they would there.
@@ -181,6 +183,9 @@ void Simulator::leave() {
   (is_message                             ? rank.times.messages
    : rank.group == CallGroup::kCollective ? rank.times.collectives
                                           : rank.times.other) += passed;
+  if (observer_)
+    observer_->leave(index, rank.clock / kPicosecondsPerNs,
+                     rank.times.overhead / kPicosecondsPerNs);
   rank.depth = 0;
   if (rank.in_file) set_in_file(&rank, false);
   leave_library(&rank);
@@ -198,6 +203,11 @@ int64_t Simulator::rank_now_ns() {
     if (machine_.compute == ComputeModel::kNone) rank.clock += kClockCost;
   }
   return rank.clock / kPicosecondsPerNs;
+}
+
+int64_t Simulator::clock_ns() const {
+  const bool is_known = comm::rank_state() && running_index() < ranks_.size();
+  return (is_known ? ranks_[running_index()].clock : now_) / kPicosecondsPerNs;
 }
 
 void Simulator::pass_ns(int64_t ns) {

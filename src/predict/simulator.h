@@ -197,6 +197,8 @@ class Simulator final : public pt2pt::MessageDecider,
   void access_file(int64_t bytes, const MPI_Request* request);
   void open_file();
   int64_t rank_now_ns();
+  int64_t clock_ns() const;
+  void observe(const ClockObserver* observer) { observer_ = observer; }
   void pass_ns(int64_t ns);
   void yield();
 
@@ -424,6 +426,7 @@ class Simulator final : public pt2pt::MessageDecider,
   std::map<std::pair<uint8_t, ScheduleAlgorithm>, uint64_t> schedules_;
   /// When the processor time was last read, and what it was (real time, ns).
   int64_t looked_at_ = 0, used_then_ = 0;
+  const ClockObserver* observer_ = nullptr;
   bool in_event_ = false;                  ///< an event happens, no rank runs
   const coll::Args* arguments_ = nullptr;  ///< of the running rank's next arrival
   std::map<std::pair<uint64_t, int32_t>, WindowLock> window_locks_;

@@ -140,8 +140,9 @@ bool start_process() {
   plan.memory_rows = static_cast<uint32_t>(
       std::clamp(kMemoryRowsInAll / std::max(plan.processes, 1), 1, std::max(plan.ranks, 1)));
   plan.real_ns = real_ns();
-  plan.start_ns = g_life.loaded_ns;
-  plan.init_ns = plan.last_ns = static_cast<uint64_t>(now_ns());
+  const bool predicted = is_predicted();
+  plan.start_ns = predicted ? 0 : g_life.loaded_ns;
+  plan.init_ns = plan.last_ns = predicted ? 0 : time_now();
   if (&fgmpi_debug_table) {
     const sched::DebugTable& t = fgmpi_debug_table;
     plan.image_region = t.image_region;
@@ -149,7 +150,7 @@ bool start_process() {
     plan.image_count = t.image_count;
     plan.program_base = t.program_base;
   }
-  plan.time_unit = kSampledUnit;
+  plan.time_unit = predicted ? 1 : kSampledUnit;
   lay_out(&plan);
   ProfiledProcess& p = g_process;
   p.header = make_file(folder, plan);
@@ -163,7 +164,7 @@ bool start_process() {
   find_loaded_module([&](const dl_phdr_info& module) { return record_module(p.header, module); });
   if (!set_up_families()) return false;
   if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, record_deadlock, record_error_text);
-  start_sampler();
+  if (!observe_prediction()) start_sampler();
   return true;
 }
 
@@ -214,7 +215,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided, const void
 int finalize(const void* place) {
   CallScope scope(kCall_MPI_Finalize, place);
   auto* rank = static_cast<RankRecord*>(slow_word());
-  if (rank) rank->ended_ns = static_cast<uint64_t>(now_ns());
+  if (rank) rank->ended_ns = time_now();
   if (!std::exchange(g_life.ends, true)) sample_now();
   const int result = g_next.MPI_Finalize();
   if (!rank) return result;

@@ -6,8 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "base/clock.h"
-
 namespace fgmpi::report {
 
 constinit Next g_next{};
@@ -342,7 +340,7 @@ ProfiledProcess::NewComm describe(RankRecord* rank_of_call, MPI_Comm parent, MPI
 /// the process's lock is held.
 FamilyRecord* count_comm(const ProfiledProcess::NewComm& made, MPI_Comm comm, uint64_t key) {
   const uint16_t family = family_for(made.site, made.call, made.parent);
-  const auto now = static_cast<uint64_t>(now_ns());
+  const uint64_t now = time_now();
   g_process.family_of[comm] = {family, now};
   ProfiledProcess::Keyed& keyed = g_process.family_of_key[key];
   keyed.family = family;
@@ -393,7 +391,7 @@ void freed_comm(MPI_Comm comm) {
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.family_of.find(comm);
   if (found == g_process.family_of.end()) return;
-  const auto now = static_cast<uint64_t>(now_ns());
+  const uint64_t now = time_now();
   FamilyRecord& f = *g_hot.families[found->second.family];
   ++f.members_freed;
   if (!f.first_freed_ns) f.first_freed_ns = now;

@@ -338,6 +338,12 @@ class Fast {
   int32_t peer_ = kNoPeer;
 };
 
+/// predicted_times.cc: is this a process of mpiexec -predict?
+bool is_predicted();
+/// The time, ns: of the running rank's clock where mpiexec -predict gives it one.
+uint64_t time_now();
+/// Has the simulator say where the time of ranks goes. Returns false where nothing is predicted.
+bool observe_prediction();
 /// life.cc: the first rank of the process has returned from MPI_Init. Returns false where
 /// nothing is counted.
 bool start_process();
