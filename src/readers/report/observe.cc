@@ -23,7 +23,7 @@ class Observer {
   explicit Observer(const JobRun& run) : run_(run) {}
 
   std::vector<Observation> all() {
-    if (run_.samples >= kFewSamples) {
+    if (run_.samples >= kFewSamples || run_.predicted) {
       late_senders();
       late_receivers();
       if (run_.looks >= kFewSamples) serialised_receives();
@@ -84,7 +84,11 @@ class Observer {
   std::string what_it_did(int32_t rank, double mean) const {
     const RankSum& r = run_.ranks[static_cast<size_t>(rank)];
     std::string words = format("What rank %d itself did meanwhile was seen too seldom", rank);
-    if (is_known(r))
+    if (is_known(r) && run_.predicted)
+      words = format("Rank %d itself ran the program's own code for %s and was in MPI for %s%s",
+                     rank, seconds_words(r.program).c_str(), seconds_words(r.mpi).c_str(),
+                     at_of(rank).c_str());
+    else if (is_known(r))
       words = format(
           "Rank %d itself ran the program's own code for %s, was in MPI for %s%s and waited %s for "
           "its turn in its process",
@@ -188,11 +192,12 @@ class Observer {
     add(worst->cpu - mean, (worst->cpu - mean) / std::max(run_.seconds, 1e-9) * 0.2,
         format("Imbalance: rank %d computes %.1f times as long as the average rank", rank,
                worst->cpu / std::max(mean, 1e-9)),
-        format(
-            "It ran the program's own code for %s of a processor, the average rank for %s. "
-            "Processes even that out as long as each has many ranks; with more processes the job "
-            "cannot become faster than this rank.",
-            seconds_words(worst->cpu).c_str(), seconds_words(mean).c_str()),
+        format("It ran the program's own code for %s of a processor, the average rank for %s.%s",
+               seconds_words(worst->cpu).c_str(), seconds_words(mean).c_str(),
+               run_.predicted
+                   ? ""
+                   : " Processes even that out as long as each has many ranks; with more "
+                     "processes the job cannot become faster than this rank."),
         "Divide its work.");
   }
 
@@ -415,7 +420,7 @@ std::string words_of_refused(const JobRun& run) {
 
 std::string words_of_looks(const JobRun& run) {
   auto times = [](uint64_t n) { return number_words(n) + (n == 1 ? " time" : " times"); };
-  if (run.processes.empty()) return "";
+  if (run.processes.empty() || run.predicted) return "";
   if (run.samples < kFewSamples)
     return "Looked at only " + times(run.samples) +
            ": times are rough, and only counts can stand out.";

@@ -36,6 +36,12 @@ std::string json_string(std::string_view text) {
   }
   return out + "\"";
 }
+/// A text that cannot begin an element or an entity.
+std::string html_text(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return out;
+}
 std::string json(double value) { return format("%.6g", value); }
 std::string json(uint64_t value) { return std::to_string(value); }
 
@@ -85,9 +91,9 @@ class Page {
     if (!when) when = static_cast<uint64_t>(std::time(nullptr)) * 1'000'000'000u;
     auto groups = not_ended(run_);
     groups.resize(std::min(groups.size(), kMostGroupRows));
-    return "{\"command\":" + json_string(run_.end.command) + ",\"when\":" + json(when / 1'000'000) +
-           ",\"seconds\":" + json(run_.seconds) + ",\"init\":" + json(run_.init_seconds) +
-           ",\"end\":" + json_string(words_of_end(run_)) +
+    return "{\"predicted\":" + predicted() + ",\"command\":" + json_string(run_.end.command) +
+           ",\"when\":" + json(when / 1'000'000) + ",\"seconds\":" + json(run_.seconds) +
+           ",\"init\":" + json(run_.init_seconds) + ",\"end\":" + json_string(words_of_end(run_)) +
            ",\"status\":" + std::to_string(run_.end.status) +
            ",\"ranks\":" + std::to_string(run_.world_size) +
            ",\"processes\":" + json(uint64_t{run_.processes.size()}) + ",\"hosts\":" +
@@ -105,6 +111,13 @@ class Page {
                    return "[" + json_string(g.what) + "," + json(uint64_t{g.ranks.size()}) + "," +
                           json_string(ranks_words(g.ranks, 12)) + "]";
                  }) +
+           "}";
+  }
+
+  std::string predicted() const {
+    const PredictedOn& on = run_.predicted;
+    if (!on) return "null";
+    return "{\"machine\":" + json_string(on.machine) + ",\"nodes\":" + json(uint64_t{on.count()}) +
            "}";
   }
 
@@ -189,7 +202,9 @@ class Page {
     order.resize(shown);
     return array(order, [&](int32_t rank) {
       const RankSum& r = run_.ranks[static_cast<size_t>(rank)];
-      return "[" + std::to_string(rank) + "," + std::to_string(r.process) + "," + json(r.program) +
+      const auto place =
+          run_.predicted ? run_.predicted.node_of(static_cast<uint64_t>(rank)) : r.process;
+      return "[" + std::to_string(rank) + "," + std::to_string(place) + "," + json(r.program) +
              "," + json(r.turn) + "," + json(r.mpi) + "," +
              json_string(costliest_place(run_, rank)) + "]";
     });
@@ -286,9 +301,11 @@ class Page {
 
   /// [call, count, bytes, seconds, its algorithms in words] for each collective, and at the end the
   /// algorithms that MPI has run for itself.
-  static std::string collectives(const Family& f) {
+  std::string collectives(const Family& f) const {
     std::vector<std::string> rows;
     bool told[counters::kAlgorithms] = {};
+    // Those of a predicted machine are in the summary.
+    if (run_.predicted) std::fill(std::begin(told), std::end(told), true);
     for (const auto& [call, sum] : f.by_call)
       rows.push_back("[" + json_string(kCalls[call].name) + "," + json(sum.count) + "," +
                      json(sum.bytes) + "," + json(to_seconds(sum.ns)) + "," +
@@ -492,8 +509,9 @@ std::string to_html(const JobRun& run) {
   return std::string(
              "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
              "<meta name=\"viewport\" content=\"width=device-width\">"
-             "<title>mpiexec -report</title><style>\n") +
-         k_report_css + "</style></head><body>\n" + k_report_html +
+             "<title>mpiexec -report") +
+         (run.predicted ? ": times of " + html_text(run.predicted.machine) : "") +
+         "</title><style>\n" + k_report_css + "</style></head><body>\n" + k_report_html +
          "<script type=\"application/json\" id=\"data\">" + page_data(run) +
          "</script>\n<script>\n" + k_library + "</script>\n<script>\n" + k_report_js +
          "</script></body></html>\n";

@@ -353,8 +353,15 @@ void JobRun::sum_up_rank(uint32_t number, int32_t local) {
   mpi_ns += in_mpi;
   sum.mpi = static_cast<float>(to_seconds(in_mpi));
   sum.collective = static_cast<float>(to_seconds(in_collectives));
-  WayCell by_way[kWays];
-  ways_of(r, &by_way);
+  WayCell by_way[kWays] = {};
+  if (!predicted) ways_of(r, &by_way);
+  for (const PeerCell& cell : r.peers) {
+    const uint64_t peer = uint64_t{cell.peer_and_one()} - 1;
+    if (!predicted || cell.peer_and_one() == 0 || r.peer_shift() > 31) continue;
+    WayCell& way = by_way[way_between(file, local, peer << r.peer_shift())];
+    way.messages += cell.messages();
+    way.bytes += cell.bytes;
+  }
   for (int w = 0; w < kWays; ++w) {
     ways[w].messages += by_way[w].messages;
     ways[w].bytes += by_way[w].bytes;
@@ -378,7 +385,7 @@ void JobRun::add_flows(const ProcessFile& file, int32_t local) {
     const uint64_t peer = uint64_t{cell.peer_and_one() - 1} << r.peer_shift();
     if (peer >= static_cast<uint64_t>(world_size)) continue;
     if (cell.messages() == 0) continue;
-    const int way = way_between(file, r, peer);
+    const int way = way_between(file, local, peer);
     // A cell for several ranks is spread evenly over their blocks.
     const uint32_t first = static_cast<uint32_t>(peer >> matrix_shift);
     const uint64_t past = std::min<uint64_t>(peer + (uint64_t{1} << r.peer_shift()),
@@ -393,8 +400,19 @@ void JobRun::add_flows(const ProcessFile& file, int32_t local) {
   if (matrix.size() > 4 * kMostFlows) coarsen_matrix();
 }
 
-int JobRun::way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const {
+uint32_t PredictedOn::count() const {
+  uint32_t count = 0;
+  for (const uint32_t node : nodes) count = std::max(count, node + 1);
+  return count;
+}
+
+int JobRun::way_between(const ProcessFile& from, int32_t local, uint64_t to) const {
+  const RankRecord& sender = from.rank(local);
   const auto first = static_cast<uint64_t>(from.header().first_rank);
+  if (predicted) {
+    const uint64_t rank = first + static_cast<uint64_t>(local);
+    return predicted.node_of(rank) == predicted.node_of(to) ? 0 : 2;
+  }
   if (to >= first && to < first + static_cast<uint64_t>(from.header().ranks)) return 0;
   if (sender.ways[1].messages == 0) return sender.ways[0].messages ? 1 : 0;
   if (sender.ways[0].messages == 0) return 2;

@@ -105,6 +105,15 @@ struct JobEnd {
   std::vector<std::string> settings;  ///< NAME=VALUE of settings that differ from their defaults
 };
 
+/// The machine whose times a run of mpiexec -predict has.
+struct PredictedOn {
+  std::string machine;
+  std::vector<uint32_t> nodes;  ///< of each rank; empty: the times are those of this machine
+  explicit operator bool() const { return !nodes.empty(); }
+  uint32_t node_of(uint64_t rank) const { return rank < nodes.size() ? nodes[rank] : UINT32_MAX; }
+  uint32_t count() const;
+};
+
 struct CallTotals {
   uint64_t count = 0, bytes = 0, ns = 0;
 };
@@ -180,6 +189,7 @@ class JobRun {
   std::string words_of(const CallSite& place) const;
 
   JobEnd end;
+  PredictedOn predicted;
   std::vector<ProcessFile> processes;  ///< by first rank
   std::vector<std::string> refused;    ///< "report-host-12: it ends after 12 bytes, ..."
 
@@ -214,9 +224,9 @@ class JobRun {
   void add_remotes(const ProcessFile& file);
   void sum_up_calls();
   void coarsen_matrix();
-  /// The way of messages between two ranks, derived from their processes and the ways that the
-  /// sender has used.
-  int way_between(const ProcessFile& from, const RankRecord& sender, uint64_t to) const;
+  /// The way of messages of a process's rank to another one, derived from their processes and the
+  /// ways that the sender has used; from their nodes where the run is predicted.
+  int way_between(const ProcessFile& from, int32_t local, uint64_t to) const;
   mutable std::map<CallSite, std::string> words_;
 };
 

@@ -4,7 +4,8 @@ const $ = (id) => document.getElementById(id);
 const DOING = [['nothing', 'not begun, or ended'], ['program', 'in the program'], ['turn', 'waits for its turn'],
   ['message', 'send, receive'], ['completion', 'wait, test, probe'], ['collective', 'collective'], ['onesided', 'one-sided'],
   ['file', 'file'], ['other', 'another call']];
-const WAYS = ['in a process', 'by shared memory', 'by the network', 'one-sided'];
+const predicted = data.run.predicted;  // the machine of mpiexec -predict, or null
+const WAYS = predicted ? ['within a node', '', 'between nodes', 'one-sided'] : ['in a process', 'by shared memory', 'by the network', 'one-sided'];
 
 // ---- Words ----
 const number = (n) => n.toLocaleString('en-US');
@@ -123,16 +124,24 @@ function bar(at, parts, words) {
 function showRun() {
   const r = data.run;
   $('end').textContent = r.end;
+  if (predicted) {
+    // What is of this machine has no place among predicted times.
+    for (const e of document.querySelectorAll('.here')) e.remove();
+    document.querySelector('h1').textContent = document.title = `What the run would do on ${predicted.machine}`;
+  }
   const hosts = r.hosts.map((h) => `${h[0]}: ${many(h[1], 'process', 'processes')}, ${many(h[2], 'rank', 'ranks')}`).join('; ');
-  const rows = [['command', r.command], ['when', new Date(r.when).toLocaleString()], ['took', seconds(r.seconds) +
-    `, after ${seconds(r.init)} until MPI_Init had returned`], ['ranks', `${number(r.ranks)} in ${many(r.processes, 'process', 'processes')}`],
-    ['hosts', hosts], ['settings', r.settings.join(', ') || 'all as by default'], ['library', r.version]];
+  const times = predicted ? [['would take', seconds(r.seconds)], ['ranks', number(r.ranks)],
+    ['machine', `${predicted.machine}, ${many(predicted.nodes, 'node', 'nodes')}`]]
+    : [['took', `${seconds(r.seconds)}, after ${seconds(r.init)} until MPI_Init had returned`],
+      ['ranks', `${number(r.ranks)} in ${many(r.processes, 'process', 'processes')}`], ['hosts', hosts]];
+  const rows = [['command', r.command], ['when', new Date(r.when).toLocaleString()], ...times, ['settings', r.settings.join(', ') || 'all as by default'], ['library', r.version]];
   for (const [name, words] of rows) $('run').append(make('dt', {}, name), make('dd', {}, words));
   if (r.left.length) {
     $('run').append(make('dt', {}, 'not ended'), make('dd', {}, ...r.left.map((g) =>
       make('div', {}, `${number(g[1])} ${g[0]}: ${g[1] === 1 ? 'rank' : 'ranks'} ${g[2]}`))));
   }
-  $('looks').textContent = `${many(r.looks, 'look', 'looks')}` + (r.each < r.looks ? `, ${number(r.each)} at each rank.` : '.');
+  $('looks').textContent = predicted ? `those of the ranks' clocks on ${predicted.machine}.`
+    : `sampled, in ${many(r.looks, 'look', 'looks')}` + (r.each < r.looks ? `, ${number(r.each)} at each rank.` : '.');
   const nav = document.querySelector('nav');
   for (const s of document.querySelectorAll('section')) nav.append(make('a', {href: '#' + s.id}, s.querySelector('h2').textContent));
 }
@@ -151,13 +160,16 @@ function showTime() {
   showRanks();
   showHistogram();
   const all = t.reduce((a, b) => a + b, 0);
-  table('worst', [['rank', (r) => number(r[0])], ['most of its time in', (r) => r[5], true], ['process', (r) => number(r[1])], ['in the program', (r) => seconds(r[2])],
-    ['waits for its turn', (r) => seconds(r[3])], ['in MPI', (r) => seconds(r[4])]], data.worst);
+  table('worst', [['rank', (r) => number(r[0])], ['most of its time in', (r) => r[5], true], [predicted ? 'node' : 'process', (r) => number(r[1])], ['in the program', (r) => seconds(r[2])],
+    ['waits for its turn', (r) => predicted ? '' : seconds(r[3])], ['in MPI', (r) => seconds(r[4])]], data.worst);
   table('calls', [['call', (c) => c[0], true], ['what', (c) => DOING[c[1]][1], true], ['calls', (c) => number(c[2])],
     ['bytes', (c) => c[3] ? bytes(c[3]) : ''], ['bytes a call', (c) => c[3] ? bytes(c[3] / c[2]) : ''], ['time', (c) => seconds(c[4])],
     ['of all', (c) => percent(c[4], all)]], data.calls);
   table('places', [['line', (p) => p[0], true], ['call', (p) => p[1], true], ['time', (p) => seconds(p[2])],
     ['of all', (p) => percent(p[2], all)]], data.places);
+  if (!predicted) showProcesses();
+}
+function showProcesses() {
   table('processes', [['process', (p) => number(p[0])], ['host', (p) => p[1], true], ['ranks', (p) => `${p[2]}-${p[2] + p[3] - 1}`],
     ['program', (p) => percent(p[4], p[4] + p[5] + p[6])], ['MPI', (p) => percent(p[5], p[4] + p[5] + p[6])],
     ['idle', (p) => percent(p[6], p[4] + p[5] + p[6])], ['memory at most', (p) => bytes(p[7])],
@@ -177,7 +189,7 @@ function showRanks() {
     }));
     overRanks(e, width);
   });
-  $('rank-chart').append(legend(PARTS));
+  $('rank-chart').append(legend(PARTS.filter((p) => !predicted || p[0] !== 'turn')));
 }
 function showHistogram() {
   if (!data.histogram.high) { $('histogram').append('No rank was looked at in MPI.'); return; }
@@ -453,7 +465,7 @@ function showTimeline() {
   });
   canvas.setAttribute('role', 'img');
   canvas.setAttribute('aria-label', `What ${t.rows.length} ranks did, from the beginning to ${seconds(data.run.seconds)}`);
-  showActivity();
+  if (!predicted) showActivity();
 }
 function showActivity() {
   const a = data.activity, names = ['program', 'mpi', 'idle'];
@@ -473,7 +485,7 @@ showFindings();
 showTime();
 showTalk();
 showCommunicators();
-showMemory();
+if (!predicted) showMemory();
 showTimeline();
 // What is drawn, not styled, follows the colours; on paper they are light.
 const redraw = () => drawings.forEach((draw) => draw());
