@@ -121,15 +121,16 @@ class Parser {
     FGMPI_TRY(check_recording(*plan));
     if (!explored && !recorded && plan->predict.machine.empty()) share_processes(plan);
     plan->check = plan->check || (setting_.checked && !recorded) || explored;
-    if (plan->report.file.empty() && !explored && !recorded)
+    if (plan->report.file.empty() && !explored && !recorded && plan->predict.ranks.empty())
       plan->report.file = setting_.report_file;
     FGMPI_TRY(check_tools(*plan));
     if (!track_.empty()) FGMPI_TRY(set_up_tool(setting_.track, track_, setting_.tracker));
     if (plan->check) FGMPI_TRY(set_up_tool(setting_.check, check_kinds_, setting_.checker));
-    if (plan->report.any() && !recorded)
-      FGMPI_TRY(set_up_tool(setting_.report, plan->report, setting_.reporter));
+    // The reporter is in front of the meter: it comes later.
     if (!plan->predict.machine.empty())
       FGMPI_TRY(set_up_tool(setting_.predict, plan->predict, setting_.meter));
+    if (plan->report.any() && !recorded)
+      FGMPI_TRY(set_up_tool(setting_.report, plan->report, setting_.reporter));
     if (!plan->rewind.file.empty()) {
       plan->rewind.debugger = sections_[0].program;
       return {};
@@ -418,12 +419,16 @@ class Parser {
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "-predict %s: %zu programs are given; allowed is one",
                    plan->predict.machine.c_str(), sections_.size());
-    if (plan->explore.wanted || !plan->replay.empty() || plan->check || plan->report.any() ||
-        plan->survives || !track_.empty())
+    if (plan->explore.wanted || !plan->replay.empty() || plan->check || plan->report.summary ||
+        plan->report.progress || plan->survives || !track_.empty())
       return error(MPI_ERR_ARG,
-                   "-predict %s: allowed beside it are -n, -nfg, -ranks, options that begin with "
-                   "-predict-, and options that set variables",
+                   "-predict %s: allowed beside it are -n, -nfg, -ranks, -report, options that "
+                   "begin with -predict-, and options that set variables",
                    plan->predict.machine.c_str());
+    if (!plan->report.file.empty() && !plan->predict.ranks.empty())
+      return error(MPI_ERR_ARG,
+                   "-predict %s: -report is allowed with one number of ranks; %zu are given",
+                   plan->predict.machine.c_str(), plan->predict.ranks.size());
     s.nfg = s.ranks ? s.ranks : std::max<int64_t>(s.processes, 1) * std::max<int64_t>(s.nfg, 1);
     s.ranks = 0;
     s.processes = 1;

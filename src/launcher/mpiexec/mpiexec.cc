@@ -25,6 +25,7 @@
 #include "launcher/hydra/hydra_guard.h"
 #include "launcher/mpiexec/checked_job.h"
 #include "launcher/mpiexec/command_line.h"
+#include "launcher/mpiexec/hydra_run.h"
 #include "launcher/mpiexec/paths.h"
 #include "launcher/mpiexec/predicted_job.h"
 #include "launcher/mpiexec/program.h"
@@ -75,6 +76,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -predict-compute=C     what computing takes there: measured (by the file's speed), typical, a factor, or none
   -predict-contention=C  where messages wait for each other: ends (the ports of nodes), or links (of the file's network)
   -predict-explain       prints the critical path through ranks and messages, with the program's lines
+  -predict M -report F.html  writes the page of -report with the times of that machine
   -predict-plot F.svg    draws the time over the numbers of ranks
   -initial-errhandler H  the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at first: mpi_errors_return, ...
   -configfile F     takes programs and their options from F, one program a line
@@ -395,10 +397,17 @@ int main(int argc, char** argv) {
   // signal would end it.
   if (signal(SIGUSR1, SIG_IGN) == SIG_ERR) refuse("signal");
   if (!plan.predict.ranks.empty()) return predicted.run_each(arguments_given, plan.predict.ranks);
-  if (!plan.predict.machine.empty()) return predicted.run(hydra, arguments.data());
-  if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
-  if (plan.report.any())
+  const auto report = [&] {
     return reported.run(hydra, arguments.data(), command_of(arguments_given), settings_given(plan));
+  };
+  if (!plan.predict.machine.empty() && plan.report.any()) {
+    reported.predict_on(predicted.for_page());
+    return predicted.run(report);
+  }
+  if (!plan.predict.machine.empty())
+    return predicted.run([&] { return fgmpi::launcher::run_hydra(hydra, arguments.data()); });
+  if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
+  if (plan.report.any()) return report();
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));
 }

@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "base/environment.h"
-#include "launcher/mpiexec/hydra_run.h"
+#include "base/settings.h"
 #include "launcher/mpiexec/job_folder.h"
 #include "launcher/mpiexec/program.h"
 #include "predict/outcome.h"
@@ -61,23 +61,23 @@ int run_self(const Words& arguments) {
 PredictedJob::~PredictedJob() { remove_job_folder(folder_); }
 
 Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string& library_folder) {
-  predict::PredictedMachine machine;
-  FGMPI_TRY(predict::find_machine(wishes.machine, &machine));
-  FGMPI_TRY(predict::check_ranks(machine, wishes.machine, wishes.most_ranks));
-  machine.explains = wishes.explains;
+  FGMPI_TRY(predict::find_machine(wishes.machine, &machine_));
+  FGMPI_TRY(predict::check_ranks(machine_, wishes.machine, wishes.most_ranks));
+  machine_.explains = wishes.explains;
   plot_ = wishes.plot;
-  if (wishes.contention == "links") machine.contention = predict::ContentionModel::kLinks;
+  if (wishes.contention == "links") machine_.contention = predict::ContentionModel::kLinks;
   if (wishes.compute == "none")
-    machine.compute = predict::ComputeModel::kNone;
+    machine_.compute = predict::ComputeModel::kNone;
   else if (wishes.compute == "typical")
-    machine.compute = predict::ComputeModel::kTypical;
+    machine_.compute = predict::ComputeModel::kTypical;
   else if (!wishes.compute.empty() && wishes.compute != "measured")
-    machine.compute_factor *= std::strtod(wishes.compute.c_str(), nullptr);
+    machine_.compute_factor *= std::strtod(wishes.compute.c_str(), nullptr);
+  ranks_ = static_cast<uint32_t>(wishes.most_ranks);
   if (access((library_folder + "/" + kMeter).c_str(), R_OK) != 0)
     return error(MPI_ERR_ARG, "-predict: %s/%s is not installed", library_folder.c_str(), kMeter);
   FGMPI_TRY(make_job_folder("-predict", false, &folder_));
   std::ofstream out(folder_ + "/" + predict::kMachineFile);
-  out << machine.to_text();
+  out << machine_.to_text();
   out.close();
   if (!out) return error(MPI_ERR_ARG, "-predict: %s cannot be written", folder_.c_str());
   if (!wishes.ranks.empty()) return {};  // the runs have folders of their own
@@ -86,11 +86,11 @@ Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string
   return {};
 }
 
-int PredictedJob::run(const std::string& hydra, char* const* arguments) {
+int PredictedJob::run(const std::function<int()>& job) {
   const char* kept = environment::text(environment::kPredictKept);
   const std::string copy = kept ? kept : "";
   environment::unset(environment::kPredictKept);
-  const int status = run_hydra(hydra, arguments);
+  const int status = job();
   const std::string path = folder_ + "/" + predict::kOutcomeFile;
   predict::PredictionOutcome outcome;
   if (!predict::PredictionOutcome::read(path, &outcome).ok()) {
@@ -106,6 +106,12 @@ int PredictedJob::run(const std::string& hydra, char* const* arguments) {
   return plotted ? status : 1;
 }
 
+report::PredictedOn PredictedJob::for_page() const {
+  report::PredictedOn on{machine_.name, {}};
+  for (uint32_t i = 0; i < ranks_; ++i) on.nodes.push_back(machine_.node_of(i, ranks_));
+  return on;
+}
+
 bool PredictedJob::write_plot(const std::vector<predict::PredictionOutcome>& outcomes) const {
   if (plot_.empty()) return true;
   std::ofstream out(plot_);
@@ -119,6 +125,7 @@ int PredictedJob::run_each(const std::vector<std::string>& arguments,
                            const std::vector<int64_t>& ranks) {
   std::vector<predict::PredictionOutcome> outcomes;
   int first_status = 0;
+  environment::unset(settings::kRecords[settings::kReport].name);  // runs would overwrite the page
   for (const int64_t n : ranks) {
     const std::string path = folder_ + "/outcome-" + std::to_string(outcomes.size());
     environment::set(environment::kPredictKept, path.c_str());

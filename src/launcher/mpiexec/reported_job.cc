@@ -95,6 +95,7 @@ Status ReportedJob::set_up(const ReportWishes& wishes, const std::string& librar
 void ReportedJob::write_report_at_end(int from, const std::string& command,
                                       const std::vector<std::string>& settings) {
   report::JobRun run;
+  run.predicted = predicted_;
   run.end.command = command;
   run.end.settings = settings;
   run.end.version = "Finegrain MPI " FGMPI_VERSION;

@@ -8,10 +8,12 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "launcher/mpiexec/command_line.h"
+#include "readers/report/run.h"
 
 namespace fgmpi::launcher {
 
@@ -25,6 +27,8 @@ class ReportedJob {
   /// `elsewhere`: as CheckedJob::set_up(). Errors: the file of the report cannot be written; the
   /// library is not installed.
   Status set_up(const ReportWishes& wishes, const std::string& library_folder, bool elsewhere);
+  /// The times of the job are those of a predicted machine.
+  void predict_on(report::PredictedOn predicted) { predicted_ = std::move(predicted); }
   /// Runs hydra, then has the writer write the report. `command`: shown in the report; `settings`:
   /// NAME=VALUE of those that were set. Returns hydra's exit status, or 1 where that is 0 and the
   /// report could not be written.
@@ -38,6 +42,7 @@ class ReportedJob {
 
   ReportWishes wishes_;
   std::string folder_;
+  report::PredictedOn predicted_;
   pid_t writer_ = 0;
   int writer_pipe_ = -1;  ///< the pipe over which the writer receives the exit status
 };
