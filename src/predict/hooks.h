@@ -52,7 +52,7 @@ struct PredictionHooks {
   void (*pass_ns)(int64_t ns);
   /// Lets all that happens up to the rank's clock happen. May switch.
   void (*yield)();
-  /// The running rank's clock, ns, without a look at what it has computed since its latest call.
+  /// The running rank's clock, ns, as it was when it left its latest call; -1 where no rank runs.
   int64_t (*clock_ns)();
   void (*observe)(const ClockObserver* observer);
   /// Stores what the prediction has found. Called when the last rank has finalized.

@@ -12,7 +12,7 @@ namespace fgmpi::predict {
 namespace {
 
 const char* name_of(ComputeModel model) {
-  constexpr const char* kNames[] = {"measured", "typical", "none"};
+  constexpr const char* kNames[] = {"measured", "typical", "none", "repeated"};
   return kNames[static_cast<size_t>(model)];
 }
 
@@ -86,6 +86,7 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
   if (key == "factor") return static_cast<bool>(in >> m->compute_factor);
   if (key == "reduce") return static_cast<bool>(in >> m->reduce_per_byte);
   if (key == "collective") return read_rule(in, &m->collectives);
+  if (key == "keeps_times") return static_cast<bool>(in >> m->keeps_times);
   if (key == "explains") return static_cast<bool>(in >> m->explains);
   if (key == "placed") {
     for (uint32_t node = 0; in >> node;) m->placed.push_back(node);
@@ -107,9 +108,10 @@ bool read_line(std::istringstream& in, PredictedMachine* m) {
     return true;
   }
   if (key == "compute") {
-    m->compute = word == "none"      ? ComputeModel::kNone
-                 : word == "typical" ? ComputeModel::kTypical
-                                     : ComputeModel::kMeasured;
+    m->compute = word == "none"       ? ComputeModel::kNone
+                 : word == "typical"  ? ComputeModel::kTypical
+                 : word == "repeated" ? ComputeModel::kRepeated
+                                      : ComputeModel::kMeasured;
     return true;
   }
   LinkClass& links = word == "inside" ? m->inside : m->between;
@@ -155,6 +157,7 @@ std::string PredictedMachine::to_text() const {
             std::to_string(static_cast<int>(r.algorithm)) + " " + std::to_string(r.from_bytes) +
             "\n";
   if (explains) text += "explains 1\n";
+  if (keeps_times) text += "keeps_times 1\n";
   return text;
 }
 

@@ -58,8 +58,8 @@ inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {
 
 enum class NodePlacement : uint8_t { kBlock, kCyclic };
 /// What computing takes: what is measured, what is typical of what is measured (typical_times.h),
-/// or nothing.
-enum class ComputeModel : uint8_t { kMeasured, kTypical, kNone };
+/// nothing, or what an earlier prediction has measured (computed_times.h).
+enum class ComputeModel : uint8_t { kMeasured, kTypical, kNone, kRepeated };
 /// Where transfers wait for each other: at the ports of both nodes, one after the other, or on each
 /// link of their way, of which each has a share.
 enum class ContentionModel : uint8_t { kEnds, kLinks };
@@ -100,6 +100,7 @@ struct PredictedMachine {
   /// So many bytes of a short message come while its receiver computes: sockets have room for them.
   uint64_t buffered_bytes = UINT64_MAX;
   ComputeModel compute = ComputeModel::kMeasured;
+  bool keeps_times = false;   ///< what is measured is written to a file (computed_times.h)
   double compute_factor = 1;  ///< virtual time of computing for each second that is measured
   MemoryShare memory;
   FileSystem files;

@@ -14,6 +14,7 @@ namespace fgmpi::predict {
 /// Names in the folder that mpiexec makes for a prediction.
 inline constexpr const char* kMachineFile = "machine";
 inline constexpr const char* kOutcomeFile = "outcome";
+inline constexpr const char* kTimesFile = "times";  ///< computed_times.h
 
 /// Where a rank's time went, in picoseconds of the predicted machine.
 struct RankTimes {
@@ -55,8 +56,10 @@ struct PredictionOutcome {
   std::string machine;
   uint32_t nodes = 0;
   uint64_t transfers = 0, events = 0;
-  uint32_t by_clock = 0;       ///< ranks that look at the clock until a time has come
-  VirtualTime corrected = 0;   ///< computing of all ranks that was measured, but did not count
+  uint32_t by_clock = 0;      ///< ranks that look at the clock until a time has come
+  VirtualTime corrected = 0;  ///< computing of all ranks that was measured, but did not count
+  /// Times of an earlier prediction (computed_times.h) that were missing, or that nobody took.
+  uint64_t times_missing = 0, times_left = 0;
   VirtualTime contention = 0;  ///< time that transfers have waited for ports
   std::vector<ScheduleCount> schedules;
   std::vector<RankTimes> ranks;

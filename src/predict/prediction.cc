@@ -21,11 +21,15 @@ namespace {
 std::string g_folder;
 PredictedMachine* g_machine = nullptr;
 Simulator* g_simulator = nullptr;
+ComputedTimes* g_times = nullptr;
 
 /// Runs when the process ends, however its ranks do.
 void write_outcome() {
   PredictionOutcome outcome;
   g_simulator->fill_outcome(&outcome);
+  if (g_machine->keeps_times)
+    if (const Status kept = g_times->write(g_folder + "/" + kTimesFile); !kept.ok())
+      std::fprintf(stderr, "fgmpi: predict: %s\n", kept.what().c_str());
   if (const Status written = outcome.write(g_folder + "/" + kOutcomeFile); !written.ok())
     std::fprintf(stderr, "fgmpi: predict: %s\n", written.what().c_str());
 }
@@ -63,6 +67,10 @@ Status begin() {
   if (!in) return error(MPI_ERR_ARG, "predict: %s cannot be read", path.c_str());
   auto* machine = new PredictedMachine;
   FGMPI_TRY(PredictedMachine::from_text(text.str(), machine));
+  if (machine->compute == ComputeModel::kRepeated) {
+    g_times = new ComputedTimes;
+    FGMPI_TRY(ComputedTimes::read(g_folder + "/" + kTimesFile, g_times));
+  }
   g_machine = machine;
   environment::unset(
       environment::kPredictFolder);  // programs that this one starts are not predicted
@@ -72,6 +80,8 @@ Status begin() {
 void register_deciders(unsigned ranks) {
   if (!g_machine) return;
   g_simulator = new Simulator(ranks, *g_machine);
+  if (g_machine->keeps_times) g_times = new ComputedTimes(ranks);
+  g_simulator->use_times(g_times);
   pt2pt::g_message_decider = g_simulator;
   // The limits of the predicted machine hold, not that of this library.
   pt2pt::g_engine.flow.set_eager_local(

@@ -53,6 +53,7 @@ int64_t processor_ns() {
 
 Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     : machine_(std::move(machine)),
+      computes_(machine_.compute != ComputeModel::kNone),
       ranks_(ranks),
       initial_ranks_(ranks),
       nodes_(ranks),
@@ -101,12 +102,11 @@ void Simulator::add_rank() {
   node_factors_.resize(node_ports_.size(), machine_.compute_factor);
 }
 
-/// Adds what the rank has computed since it left its last call: the time that has passed, without
+/// What the rank has computed since it left its last call, ns: the time that has passed, without
 /// what other programs have had of the processor meanwhile.
-void Simulator::add_computing(PredictedRank* rank, uint64_t place) {
-  if (rank->left_ns < 0 || machine_.compute == ComputeModel::kNone) return;
+int64_t Simulator::measured_computing(const PredictedRank& rank) {
   const int64_t now = now_ns();
-  int64_t passed = now - rank->left_ns;
+  int64_t passed = now - rank.left_ns;
   if (passed > kLongSegment) {
     const int64_t used = processor_ns();
     const int64_t stolen = (now - looked_at_) - (used - used_then_);
@@ -114,7 +114,20 @@ void Simulator::add_computing(PredictedRank* rank, uint64_t place) {
     looked_at_ = now;
     used_then_ = used;
   }
+  return passed;
+}
+
+void Simulator::add_computing(PredictedRank* rank, uint64_t place) {
+  if (rank->left_ns < 0 || !computes_) return;
   const auto index = static_cast<uint32_t>(rank - ranks_.data());
+  int64_t passed = 0;
+  if (machine_.compute != ComputeModel::kRepeated) {
+    passed = measured_computing(*rank);
+    if (machine_.keeps_times) times_->add(index, passed);
+  } else if ((passed = times_->take(index)) < 0) {
+    ++times_missing_;
+    passed = kClockCost / kPicosecondsPerNs;  // time passes for a program that looks at the clock
+  }
   const double factor = node_factors_[nodes_[index]];
   if (machine_.compute == ComputeModel::kTypical) {
     const int64_t typical = typical_.typical_of(index, rank->place, place, passed);
@@ -128,10 +141,8 @@ void Simulator::add_computing(PredictedRank* rank, uint64_t place) {
 
 /// Begins to measure what the rank computes.
 void Simulator::leave_library(PredictedRank* rank) {
-  if (machine_.compute == ComputeModel::kNone) {
-    rank->left_ns = 0;
-    return;
-  }
+  rank->left_ns = 0;
+  if (!computes_ || machine_.compute == ComputeModel::kRepeated) return;
   rank->left_ns = now_ns();
   if (rank->left_ns - looked_at_ < kLongSegment) return;
   looked_at_ = rank->left_ns;
@@ -143,9 +154,11 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   PredictedRank& rank = running();
   if (rank.depth++ > 0) return;  // a callback of the program calls MPI
   if (observer_ && place) place = observer_->place(running_index());
-  const VirtualTime left = rank.clock;
-  add_computing(&rank, place);
-  record_away(&rank, left);
+  if (computes_) {
+    const VirtualTime left = rank.clock;
+    add_computing(&rank, place);
+    record_away(&rank, left);
+  }
   if (group != CallGroup::kCompletion) rank.vain = 0;
   rank.group = group;
   rank.place = place;
@@ -156,7 +169,7 @@ void Simulator::enter(CallGroup group, uint64_t place) {
   ++rank.times.calls;
   if (++rank.calls_in_a_row < kCallsInARow) return;
   // A program that calls on and on without waiting: others get their turn, as they would there.
-  if (machine_.compute == ComputeModel::kNone) rank.clock += kCallsInARow * kClockCost;
+  if (!computes_) rank.clock += kCallsInARow * kClockCost;
   settle(running_index(), &kEnterSite);
 }
 
@@ -188,7 +201,8 @@ void Simulator::leave() {
                      rank.times.overhead / kPicosecondsPerNs);
   rank.depth = 0;
   if (rank.in_file) set_in_file(&rank, false);
-  leave_library(&rank);
+  rank.left_ns = 0;
+  if (computes_) leave_library(&rank);
 }
 
 int64_t Simulator::rank_now_ns() {
@@ -200,14 +214,13 @@ int64_t Simulator::rank_now_ns() {
     if (++rank.looks == kLooksInARow || rank.vain >= kVainPolls) rank.by_clock = true;
     // Time passes for a program that waits by looking at the clock, also where computing takes
     // none.
-    if (machine_.compute == ComputeModel::kNone) rank.clock += kClockCost;
+    if (!computes_) rank.clock += kClockCost;
   }
   return rank.clock / kPicosecondsPerNs;
 }
 
-int64_t Simulator::clock_ns() const {
-  const bool is_known = comm::rank_state() && running_index() < ranks_.size();
-  return (is_known ? ranks_[running_index()].clock : now_) / kPicosecondsPerNs;
+int64_t Simulator::clock_ns() {
+  return comm::rank_state() ? running().clock / kPicosecondsPerNs : -1;
 }
 
 void Simulator::pass_ns(int64_t ns) {
@@ -573,6 +586,8 @@ void Simulator::fill_outcome(PredictionOutcome* out) const {
   out->events = outcome_events_;
   out->contention = contention_;
   out->corrected = corrected_;
+  out->times_missing = times_missing_;
+  if (machine_.compute == ComputeModel::kRepeated) out->times_left = times_->left();
   for (const auto& [key, count] : schedules_)
     out->schedules.push_back({key.first, key.second, count});
   out->ranks.clear();

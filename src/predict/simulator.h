@@ -40,6 +40,7 @@
 
 #include "coll/early_exit_decider.h"
 #include "comm/meeting_decider.h"
+#include "predict/computed_times.h"
 #include "predict/critical_path.h"
 #include "predict/event_queue.h"
 #include "predict/hooks.h"
@@ -197,7 +198,9 @@ class Simulator final : public pt2pt::MessageDecider,
   void access_file(int64_t bytes, const MPI_Request* request);
   void open_file();
   int64_t rank_now_ns();
-  int64_t clock_ns() const;
+  int64_t clock_ns();
+  /// The times that ranks compute: filled, or taken from (computed_times.h). REQUIRES: it stays.
+  void use_times(ComputedTimes* times) { times_ = times; }
   void observe(const ClockObserver* observer) { observer_ = observer; }
   void pass_ns(int64_t ns);
   void yield();
@@ -289,6 +292,7 @@ class Simulator final : public pt2pt::MessageDecider,
     while (__builtin_expect(index >= ranks_.size(), 0)) add_rank();
   }
   void add_rank();
+  int64_t measured_computing(const PredictedRank& rank);
   /// `place`: the call that ends the computing; 0: a look at the clock.
   void add_computing(PredictedRank* rank, uint64_t place);
   void leave_library(PredictedRank* rank);
@@ -397,6 +401,7 @@ class Simulator final : public pt2pt::MessageDecider,
   bool may_overtake_ = false;
   /// Where it can: the latest of each sender to each receiver that is on its way.
   std::unordered_map<uint64_t, PredictedTransfer*> latest_;
+  const bool computes_;  ///< computing takes time
   std::vector<PredictedRank> ranks_;
   const uint32_t initial_ranks_;  ///< before the program spawns any
   std::vector<uint32_t> nodes_;   ///< of each rank
@@ -427,6 +432,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// When the processor time was last read, and what it was (real time, ns).
   int64_t looked_at_ = 0, used_then_ = 0;
   const ClockObserver* observer_ = nullptr;
+  ComputedTimes* times_ = nullptr;
+  uint64_t times_missing_ = 0;
   bool in_event_ = false;                  ///< an event happens, no rank runs
   const coll::Args* arguments_ = nullptr;  ///< of the running rank's next arrival
   std::map<std::pair<uint64_t, int32_t>, WindowLock> window_locks_;

@@ -128,7 +128,8 @@ const predict::ClockObserver kObserver = {
 bool is_predicted() { return hooks() != nullptr; }
 
 uint64_t time_now() {
-  return static_cast<uint64_t>(is_predicted() ? hooks()->clock_ns() : now_ns());
+  return static_cast<uint64_t>(is_predicted() ? std::max<int64_t>(hooks()->clock_ns(), 0)
+                                              : now_ns());
 }
 
 bool observe_prediction() {

@@ -19,7 +19,7 @@ says "allowed with -predict"
 run 1 -predict one-node -check -n 4 "$program"
 says "options that begin with -predict-"
 run 1 -predict one-node -predict-compute=fast -n 4 "$program"
-says "allowed are measured, typical, none, or a factor"
+says "allowed are measured, typical, none, a factor above 0"
 run 1 -predict one-node -ranks 4,x "$program"
 says "allowed is a number from 1"
 sed 's/"gap_ns": 10,/"gap": 10,/' "$machine" > bad.json

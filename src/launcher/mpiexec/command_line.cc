@@ -386,13 +386,15 @@ class Parser {
 
   Status compute_model(Option* o, LaunchPlan* plan) {
     FGMPI_TRY(value_of(o));
-    const bool named = o->value == "measured" || o->value == "typical" || o->value == "none";
+    const bool named = o->value == "measured" || o->value == "typical" || o->value == "none" ||
+                       o->value.ends_with(kTimesEnding);
     char* end = nullptr;
     const double factor = std::strtod(o->value.c_str(), &end);
     if (!named && (o->value.empty() || *end || !(factor > 0 && factor <= 1e6)))
       return error(
           MPI_ERR_ARG,
-          "%s: allowed are measured, typical, none, or a factor above 0 for what is measured",
+          "%s: allowed are measured, typical, none, a factor above 0 for what is measured, or "
+          "FILE.times",
           o->text().c_str());
     return set_name(*o, &plan->predict.compute);
   }

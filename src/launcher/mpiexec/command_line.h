@@ -87,6 +87,9 @@ struct LaunchPlan {
   Words replay_command;  ///< runs in place of the witness's program; may be empty
 };
 
+/// -predict-compute=FILE.times: what computing takes is in a file.
+constexpr const char* kTimesEnding = ".times";
+
 /// Up to so many processes a core are started as the user asks. More become ranks of fewer
 /// processes.
 constexpr int64_t kProcessesPerCore = 4;

@@ -73,7 +73,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -rewind FILE gdb  visits the run's MPI calls in gdb: fgmpi goto, back, forward, events, sender, last-write, who-else
   -predict M        the program's times on another machine: a file or a name, see fgmpi-info -predict (docs/predicting.md)
   -ranks N,N,...    with -predict: a run for each number, and a table
-  -predict-compute=C     what computing takes there: measured (by the file's speed), typical, a factor, or none
+  -predict-compute=C     what computing takes there: measured, typical, a factor, none, or FILE.times
   -predict-contention=C  where messages wait for each other: ends (the ports of nodes), or links (of the file's network)
   -predict-explain       prints the critical path through ranks and messages, with the program's lines
   -predict M -report F.html  writes the page of -report with the times of that machine

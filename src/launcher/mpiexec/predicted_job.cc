@@ -16,6 +16,7 @@
 #include "base/settings.h"
 #include "launcher/mpiexec/job_folder.h"
 #include "launcher/mpiexec/program.h"
+#include "predict/computed_times.h"
 #include "predict/outcome.h"
 #include "readers/prediction/machine_file.h"
 #include "readers/prediction/text.h"
@@ -63,6 +64,8 @@ PredictedJob::~PredictedJob() { remove_job_folder(folder_); }
 Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string& library_folder) {
   FGMPI_TRY(predict::find_machine(wishes.machine, &machine_));
   FGMPI_TRY(predict::check_ranks(machine_, wishes.machine, wishes.most_ranks));
+  ranks_ = static_cast<uint32_t>(wishes.most_ranks);
+  FGMPI_TRY(make_job_folder("-predict", false, &folder_));
   machine_.explains = wishes.explains;
   plot_ = wishes.plot;
   if (wishes.contention == "links") machine_.contention = predict::ContentionModel::kLinks;
@@ -70,12 +73,12 @@ Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string
     machine_.compute = predict::ComputeModel::kNone;
   else if (wishes.compute == "typical")
     machine_.compute = predict::ComputeModel::kTypical;
+  else if (wishes.compute.ends_with(kTimesEnding))
+    FGMPI_TRY(set_up_times(wishes));
   else if (!wishes.compute.empty() && wishes.compute != "measured")
     machine_.compute_factor *= std::strtod(wishes.compute.c_str(), nullptr);
-  ranks_ = static_cast<uint32_t>(wishes.most_ranks);
   if (access((library_folder + "/" + kMeter).c_str(), R_OK) != 0)
     return error(MPI_ERR_ARG, "-predict: %s/%s is not installed", library_folder.c_str(), kMeter);
-  FGMPI_TRY(make_job_folder("-predict", false, &folder_));
   std::ofstream out(folder_ + "/" + predict::kMachineFile);
   out << machine_.to_text();
   out.close();
@@ -84,6 +87,41 @@ Status PredictedJob::set_up(const LaunchPlan::Predict& wishes, const std::string
   environment::set(environment::kPredictFolder, folder_.c_str());
   environment::put_first(environment::kPreload, kMeter);
   return {};
+}
+
+/// The first run measures the times and writes the file; others take them.
+Status PredictedJob::set_up_times(const LaunchPlan::Predict& wishes) {
+  const std::string& file = wishes.compute;
+  if (!wishes.ranks.empty())
+    return error(MPI_ERR_ARG, "-predict-compute=%s: allowed with one number of ranks",
+                 file.c_str());
+  std::error_code failed;
+  times_ = std::filesystem::absolute(file, failed).string();
+  if (!std::filesystem::exists(times_, failed)) {
+    machine_.keeps_times = true;
+    return {};
+  }
+  predict::ComputedTimes times;
+  FGMPI_TRY(predict::ComputedTimes::read(times_, &times));
+  if (times.ranks() != ranks_)
+    return error(MPI_ERR_ARG, "-predict-compute=%s: the file has times of %u ranks; %u are to run",
+                 file.c_str(), times.ranks(), ranks_);
+  machine_.compute = predict::ComputeModel::kRepeated;
+  std::filesystem::create_symlink(times_, folder_ + "/" + predict::kTimesFile, failed);
+  if (failed)
+    return error(MPI_ERR_ARG, "-predict: %s: %s", folder_.c_str(), failed.message().c_str());
+  return {};
+}
+
+/// Returns false where the times that were measured cannot be kept, which it prints.
+bool PredictedJob::keep_times() const {
+  if (!machine_.keeps_times) return true;
+  std::error_code failed;
+  std::filesystem::copy_file(folder_ + "/" + predict::kTimesFile, times_, failed);
+  if (failed)
+    std::fprintf(stderr, "mpiexec: -predict-compute=%s: cannot be written: %s\n", times_.c_str(),
+                 failed.message().c_str());
+  return !failed;
 }
 
 int PredictedJob::run(const std::function<int()>& job) {
@@ -97,13 +135,14 @@ int PredictedJob::run(const std::function<int()>& job) {
     std::fprintf(stderr, "mpiexec: -predict: not all ranks have ended in MPI_Finalize\n");
     return status ? status : 1;
   }
+  const bool kept_times = keep_times();
   std::error_code failed;
   if (!copy.empty())
     std::filesystem::copy_file(path, copy, failed);
   else
     std::fputs(predict::summary_of(outcome).c_str(), stderr);
   const bool plotted = !copy.empty() || write_plot({outcome});
-  return plotted ? status : 1;
+  return plotted && kept_times ? status : 1;
 }
 
 report::PredictedOn PredictedJob::for_page() const {

@@ -36,10 +36,12 @@ class PredictedJob {
   report::PredictedOn for_page() const;
 
  private:
+  Status set_up_times(const LaunchPlan::Predict& wishes);
+  bool keep_times() const;
   /// Writes the curve, if the user wants it. Returns false where it cannot, which it prints.
   bool write_plot(const std::vector<predict::PredictionOutcome>& outcomes) const;
 
-  std::string folder_, plot_;
+  std::string folder_, plot_, times_;
   predict::PredictedMachine machine_;
   uint32_t ranks_ = 0;
 };

@@ -91,6 +91,13 @@ std::string summary_of(const PredictionOutcome& outcome) {
     text += format("  computing: %.1f %% of what was measured is left out as disturbed\n",
                    100 * left_out / std::max(counted + left_out, 1.0));
   }
+  if (outcome.times_missing || outcome.times_left)
+    text += format(
+        "  warning: the program has computed between other calls than when its times were "
+        "measured: "
+        "%llu times were missing, %llu are left\n",
+        static_cast<unsigned long long>(outcome.times_missing),
+        static_cast<unsigned long long>(outcome.times_left));
   if (outcome.by_clock)
     text += format(
         "  warning: %u rank%s the clock until a time has come: what the program does then may "
