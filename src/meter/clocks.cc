@@ -32,12 +32,15 @@ Function* next(const char* name) {
   });
 }
 
-/// The virtual time for a caller at this address, ns; -1: it gets the real one.
-int64_t virtual_ns(const void* caller) {
+/// Is the caller at this address the code of a rank that has a clock?
+bool has_clock(const void* caller) {
   const auto address = reinterpret_cast<uintptr_t>(caller);
-  if (!g_hooks || g_library.contains(address) || g_reporter.contains(address)) return -1;
-  return g_hooks->now_ns();
+  return g_hooks && !g_library.contains(address) && !g_reporter.contains(address) &&
+         g_hooks->clock_ns() >= 0;
 }
+
+/// The virtual time for a caller at this address, ns; -1: it gets the real one.
+int64_t virtual_ns(const void* caller) { return has_clock(caller) ? g_hooks->now_ns() : -1; }
 
 int64_t day_ns(int64_t virtual_time) {
   if (!g_day) {
@@ -54,7 +57,7 @@ bool is_real_time(clockid_t clock) {
 
 /// Sleeps in virtual time. Returns false where the caller has to sleep itself.
 bool pass(const void* caller, int64_t ns) {
-  if (virtual_ns(caller) < 0) return false;
+  if (!has_clock(caller)) return false;
   g_hooks->pass_ns(ns);
   return true;
 }
@@ -107,10 +110,12 @@ EXPORT int clock_nanosleep(clockid_t clock, int flags, const timespec* t, timesp
   static auto* const real =
       next<int(clockid_t, int, const timespec*, timespec*)>("clock_nanosleep");
   const bool good = t && t->tv_sec >= 0 && t->tv_nsec >= 0 && t->tv_nsec < kSecond;
-  const int64_t ns = virtual_ns(FROM);
-  if (!good || ns < 0) return real(clock, flags, t, left);
-  const int64_t now = is_real_time(clock) ? day_ns(ns) : ns;
-  const int64_t wait = flags & TIMER_ABSTIME ? to_ns(*t) - now : to_ns(*t);
+  if (!good || !has_clock(FROM)) return real(clock, flags, t, left);
+  int64_t wait = to_ns(*t);
+  if (flags & TIMER_ABSTIME) {
+    const int64_t ns = virtual_ns(FROM);
+    wait -= is_real_time(clock) ? day_ns(ns) : ns;
+  }
   if (wait > 0) g_hooks->pass_ns(wait);
   return 0;
 }

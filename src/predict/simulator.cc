@@ -34,6 +34,8 @@ constexpr uint32_t kVainPolls = 3;
 /// A rank that polls in vain is moved by at most one part in so many of the time that it has
 /// polled.
 constexpr VirtualTime kVainPart = 64;
+/// It is moved by no more than this: what it waits for may come from outside of MPI, at a real time.
+constexpr VirtualTime kLongestVain = 10 * kSecond * kPicosecondsPerNs;
 /// A rank that looks at the clock so often between two calls waits for a time.
 constexpr uint32_t kLooksInARow = 32;
 /// The most ranks that a program may spawn: others keep references to ranks, which may not move.
@@ -224,12 +226,18 @@ int64_t Simulator::clock_ns() {
 }
 
 void Simulator::pass_ns(int64_t ns) {
-  if (rank_now_ns() < 0) return;
+  if (!comm::rank_state()) return;
   PredictedRank& rank = running();
+  if (!rank.depth && rank.left_ns >= 0) {
+    add_computing(&rank, 0);
+    leave_library(&rank);
+  }
   const VirtualTime from = rank.clock;
   rank.clock += ns * kPicosecondsPerNs;
   record_away(&rank, from);
-  yield();  // a program that sleeps in a loop waits for others
+  const uint32_t vain = rank.vain;
+  yield();           // a program that sleeps in a loop waits for others
+  rank.vain = vain;  // it goes on polling, if it has polled before
 }
 
 void Simulator::yield() {
@@ -333,7 +341,9 @@ void Simulator::poll_in_vain(uint32_t index, const sched::WaitSite* site, Virtua
   if (rank.vain == 0) rank.vain_since = rank.clock;
   rank.clock += kPollCost;
   if (++rank.vain < kVainPolls) return;
-  const VirtualTime step = std::max(kPollCost, (rank.clock - rank.vain_since) / kVainPart);
+  const VirtualTime part = (rank.clock - rank.vain_since) / kVainPart;
+  const VirtualTime most = rank.clock < kNever / 2 ? kLongestVain : kPollCost;
+  const VirtualTime step = std::clamp(part, kPollCost, most);
   await_touch(index, std::min(rank.clock + step, std::max(until, rank.clock)), site);
 }
 

@@ -10,7 +10,7 @@ import sys
 mpiexec, program, machine = sys.argv[1:]
 CLOCK = 20  # what a look at the clock takes where computing takes nothing: Simulator's kClockCost
 POLL = 50   # what a poll takes: kPollCost
-SLEEP = 2 * CLOCK + POLL  # what a sleep takes more than its time
+SLEEP = POLL  # what a sleep takes more than its time
 
 # Parameters of machine.json, ns and bytes.
 IN = dict(latency=100, send=50, receive=50, per_byte=0.1)

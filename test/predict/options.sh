@@ -121,6 +121,11 @@ run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" timeout
 says "warning: 1 rank looks at the clock until a time has come"
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" clock
 says "warning: 1 rank looks at the clock"
+# A loop that sleeps between its polls goes on in larger steps, and finds the message when it has come.
+run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" sleep
+if grep -q warning out; then fail "a warning where a rank sleeps between polls"; fi
+says "polls, 100.000"
+[ "$(sed -n 's/ polls.*//p' out)" -lt 2000 ] || fail "$(cat out)"
 # A tool in the program stands in front of MPI: what it calls is predicted.
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/ping_pong" 0 5000 50000
 grep -v limited out > without

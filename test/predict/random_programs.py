@@ -210,7 +210,7 @@ class Naive:
         yield lambda: not self.events or self.events[0][0] > rank.clock
 
     def do_sleep(self, rank, ns):
-        rank.clock += 2 * LOOK + ns + POLL
+        rank.clock += ns + POLL
         yield from self.at_clock(rank)
 
     def do_send(self, rank, target, tag, size, synchronous=False, context=0):
