@@ -41,12 +41,26 @@ struct Event {
     kFinish,  ///< the schedule of a rank's collective has ended
     kWake,    ///< a rank looks again
   };
+  Event() = default;
+  Event(VirtualTime when, uint64_t order_of_event, What what, PredictedTransfer* transfer)
+      : at(when),
+        order(order_of_event),
+        transfer_and_what_(reinterpret_cast<uintptr_t>(transfer) | what) {}
+
+  What what() const { return static_cast<What>(transfer_and_what_ & kWhatMask); }
+  PredictedTransfer* transfer() const {
+    return reinterpret_cast<PredictedTransfer*>(transfer_and_what_ & ~kWhatMask);
+  }
+  uint32_t rank() const { return static_cast<uint32_t>(order >> 32); }
+
   VirtualTime at;
   uint64_t order;  ///< rank 32 | number 32
-  PredictedTransfer* transfer;
-  What what;
-  uint32_t rank;
+
+ private:
+  static constexpr uintptr_t kWhatMask = 7;  ///< transfers are aligned to 8 bytes
+  uintptr_t transfer_and_what_;
 };
+static_assert(sizeof(Event) == 24, "memory budget: several a rank are to come");
 
 class EventQueue {
  public:

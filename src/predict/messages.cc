@@ -112,13 +112,9 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-RequestTimes& Simulator::times_of(uint32_t handle) {
-  const uint32_t index = handle & pt2pt::kIndexMask;
-  if (__builtin_expect(index >= known_requests_, 0)) {
-    requests_.resize(std::max<size_t>(index + 1, 2 * requests_.size()));
-    known_requests_ = static_cast<uint32_t>(requests_.size());
-  }
-  return requests_[index];
+void Simulator::know_request(uint32_t index) {
+  requests_.resize(std::max<size_t>(index + size_t{1}, 2 * requests_.size()));
+  known_requests_ = static_cast<uint32_t>(requests_.size());
 }
 
 void Simulator::record_posted(MPI_Request request, bool is_new) {
@@ -149,6 +145,17 @@ void Simulator::collect(uint32_t index, RequestTimes* times, PathHop* hop) {
   *times = RequestTimes();
 }
 
+/// The request may be that of a collective, or of an access to a file.
+void Simulator::begin_special_wait(PredictedRank* rank, uint32_t request) {
+  Request** const slot = pt2pt::g_requests.get(request);
+  if (!slot || !*slot || !(*slot)->active) return;
+  if (times_of(request).posted == kAwaitsAccesses) set_in_file(rank, true);
+  const auto found = runs_of_requests_.find(*slot);
+  if (found == runs_of_requests_.end()) return;
+  awaited_runs_[key_of_wait(running_index(), request)] = found->second;
+  runs_of_requests_.erase(found);
+}
+
 void Simulator::begin_wait(int count, const MPI_Request* requests) {
   if (!comm::rank_state()) return;
   PredictedRank& rank = running();
@@ -159,18 +166,19 @@ void Simulator::begin_wait(int count, const MPI_Request* requests) {
     // Requests of operations on windows are complete at once for the library.
     rank.awaits_all |= handle == pt2pt::kSentHandle && rank.accesses > 0;
     if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
-    Request** const slot = pt2pt::g_requests.get(handle & pt2pt::kIndexMask);
-    if (!slot || !*slot || !(*slot)->active) continue;
-    WaitedRequest waited{handle & pt2pt::kIndexMask, 0, nullptr, 0};
-    if (times_of(handle).posted == kAwaitsAccesses) set_in_file(&rank, true);
-    if (!runs_of_requests_.empty())
-      if (const auto found = runs_of_requests_.find(*slot); found != runs_of_requests_.end()) {
-        waited.run = found->second.run;
-        waited.member = found->second.member;
-        runs_of_requests_.erase(found);
-      }
-    rank.waited.push_back(waited);
+    const uint32_t index = handle & pt2pt::kIndexMask;
+    if (!runs_of_requests_.empty() || machine_.files.moves()) begin_special_wait(&rank, index);
+    rank.waited.push_back(index);
   }
+}
+
+Simulator::MemberRef Simulator::take_awaited_run(uint32_t rank, uint32_t request) {
+  if (awaited_runs_.empty()) return {nullptr, 0};
+  const auto found = awaited_runs_.find(key_of_wait(rank, request));
+  if (found == awaited_runs_.end()) return {nullptr, 0};
+  const MemberRef run = found->second;
+  awaited_runs_.erase(found);
+  return run;
 }
 
 void Simulator::end_wait() {
@@ -178,28 +186,32 @@ void Simulator::end_wait() {
   const uint32_t index = running_index();
   PredictedRank& rank = ranks_[index];
   // The rank collects its requests in the order in which they were complete.
-  std::vector<WaitedRequest>& waited = rank.waited;
+  std::vector<uint32_t>& waited = rank.waited;
   size_t kept = 0;
   for (size_t i = 0; i < waited.size(); ++i) {
-    WaitedRequest w = waited[i];
-    RequestTimes& times = times_of(w.index);
+    const uint32_t request = waited[i];
+    if (request >= known_requests_) continue;  // it has no times
+    RequestTimes& times = requests_[request];
     if (times.posted == kAwaitsAccesses) {
       rank.awaits_all = true;
       times = RequestTimes();
     }
-    if (!w.run && times.done <= rank.clock && times.overhead == 0) continue;
-    w.done = times.done;
+    const bool is_run =
+        !awaited_runs_.empty() && awaited_runs_.contains(key_of_wait(index, request));
+    if (!is_run && times.done <= rank.clock && times.overhead == 0) continue;
     size_t place = kept++;
-    for (; place > 0 && waited[place - 1].done > w.done; --place) waited[place] = waited[place - 1];
-    waited[place] = w;
+    for (; place > 0 && requests_[waited[place - 1]].done > times.done; --place)
+      waited[place] = waited[place - 1];
+    waited[place] = request;
   }
   waited.resize(kept);
   for (size_t i = 0; i < kept; ++i) {
-    if (waited[i].run) await_run(index, waited[i].run, waited[i].member);
-    RequestTimes& times = times_of(waited[i].index);
+    if (const MemberRef run = take_awaited_run(index, waited[i]); run.run)
+      await_run(index, run.run, run.member);
+    RequestTimes& times = requests_[waited[i]];
     if (observer_ && times.done > rank.clock)
-      observer_->awaited(index, waited[i].index, (times.done - rank.clock) / kPicosecondsPerNs);
-    collect(index, &times, hop_of(waited[i].index));
+      observer_->awaited(index, waited[i], (times.done - rank.clock) / kPicosecondsPerNs);
+    collect(index, &times, hop_of(waited[i]));
   }
   waited.clear();
   if (std::exchange(rank.awaits_all, false)) await_accesses();

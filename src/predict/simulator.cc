@@ -57,6 +57,7 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     : machine_(std::move(machine)),
       computes_(machine_.compute != ComputeModel::kNone),
       ranks_(ranks),
+      known_ranks_(ranks),
       initial_ranks_(ranks),
       nodes_(ranks),
       rank_ports_(ranks) {
@@ -81,12 +82,6 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
 
 // ---- Clocks -------------------------------------------------------------------------------------
 
-uint32_t Simulator::running_index() const { return comm::rank_state()->local; }
-Simulator::PredictedRank& Simulator::running() {
-  know_rank(running_index());
-  return ranks_[running_index()];
-}
-
 /// A spawned rank begins when its parent, or what wakes it, does. It fills the nodes after the
 /// others.
 void Simulator::add_rank() {
@@ -96,6 +91,7 @@ void Simulator::add_rank() {
   if (comm::rank_state() && running_index() < index)
     raise_clock(&begin, ranks_[running_index()].clock);
   ranks_.emplace_back().clock = begin;
+  ++known_ranks_;
   rank_ports_.emplace_back();
   nodes_.push_back(index / machine_.ranks_per_node);
   if (path_) path_->add_rank();
@@ -255,28 +251,28 @@ uint64_t Simulator::draw_number() {
 
 uint64_t Simulator::push_event(VirtualTime at, Event::What what, uint32_t rank,
                                PredictedTransfer* transfer) {
-  const uint64_t order = uint64_t{rank} << 32 | (ranks_[rank].events++ & 0xffffffff);
-  events_.push({std::max(at, now_), order, transfer, what, rank});
+  const uint64_t order = uint64_t{rank} << 32 | ranks_[rank].events++;
+  events_.push({std::max(at, now_), order, what, transfer});
   ++outcome_events_;
   return order;
 }
 
 void Simulator::happen(const Event& e) {
-  switch (e.what) {
+  switch (e.what()) {
     case Event::kSend:
-      return leave_port(e.transfer);
+      return leave_port(e.transfer());
     case Event::kReach:
-      return reach_port(e.transfer);
+      return reach_port(e.transfer());
     case Event::kArrive:
-      return arrive(e.transfer);
+      return arrive(e.transfer());
     case Event::kClear:
-      return clear(e.transfer);
+      return clear(e.transfer());
     case Event::kSent:
-      return have_sent(e.transfer);
+      return have_sent(e.transfer());
     case Event::kFinish:
-      return member_finished(e.transfer);
+      return member_finished(e.transfer());
     case Event::kWake:
-      if (ranks_[e.rank].wake_order == e.order) wake(e.rank, e.at);
+      if (ranks_[e.rank()].wake_order == e.order) wake(e.rank(), e.at);
   }
 }
 

@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "coll/early_exit_decider.h"
+#include "comm/comm.h"
 #include "comm/meeting_decider.h"
 #include "predict/computed_times.h"
 #include "predict/critical_path.h"
@@ -245,51 +246,53 @@ class Simulator final : public pt2pt::MessageDecider,
     CollectiveRun* run;
     uint32_t member;
   };
-  struct WaitedRequest {
-    uint32_t index;
-    uint32_t member;
-    CollectiveRun* run;  ///< of a nonblocking collective, or nullptr
-    VirtualTime done;
-  };
+  static uint64_t key_of_wait(uint32_t rank, uint32_t request) {
+    return uint64_t{rank} << 32 | request;
+  }
   struct PredictedRank {
     VirtualTime clock = 0;
     VirtualTime entered = 0;  ///< its clock when it entered its present call
     /// The latest time for which it computed or slept, and so no message moved by itself.
     VirtualTime away_from = 0, away_until = 0;
     int64_t left_ns = -1;  ///< real time when it left its last call; -1: not yet
-    uint64_t events = 0, draws = 0;
-    CallGroup group = CallGroup::kOther;
-    uint64_t place = 0;  ///< of its latest call, where places are needed
+    uint64_t place = 0;    ///< of its latest call, where places are needed
+    uint32_t events = 0, draws = 0;
     uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
     uint32_t arriving = 0;             ///< messages for it whose kArrive is to come
-    bool touchable = false;            ///< parked until something happens to it
     uint64_t wake_order = kNoWake;     ///< the event that wakes it
     sched::Proclet* parked = nullptr;  ///< by the simulator, until kWake or a touch
     // Polling in vain.
-    uint32_t vain = 0;
-    uint32_t looks = 0;     ///< at the clock, since its latest call
-    bool by_clock = false;  ///< it has looked at the clock until a time has come
     VirtualTime vain_since = 0;
+    uint32_t vain = 0;
+    uint32_t looks = 0;           ///< at the clock, since its latest call
+    VirtualTime accessed = 0;     ///< when its latest access was complete
     uint32_t accesses = 0;        ///< to windows and files, not complete yet
-    bool in_file = false;         ///< it is one of in_files_
-    bool awaits_all = false;      ///< its present call waits for them
-    VirtualTime accessed = 0;     ///< when the latest was complete
     uint32_t calls_in_a_row = 0;  ///< since it last waited for an event
+    CallGroup group = CallGroup::kOther;
+    bool touchable = false;       ///< parked until something happens to it
+    bool by_clock = false;        ///< it has looked at the clock until a time has come
+    bool in_file = false;         ///< it is one of in_files_
+    bool awaits_all = false;      ///< its present call waits for its accesses
     std::vector<MemberRef> runs;  ///< the collectives that its present call waits for
     coll::EarlyExitWait* early_exit = nullptr;
-    std::vector<WaitedRequest> waited;
+    std::vector<uint32_t> waited;  ///< indices of the requests that its present call waits for
     /// A receive that its present call posts has found its message: what the rank has yet to do.
     RequestTimes found;
     RankTimes times;
   };
+  static_assert(sizeof(PredictedRank) <= 272, "memory budget: of a predicted rank's 512 bytes");
   struct NodePort {
     VirtualTime out = 0, in = 0;  ///< free from then on
   };
 
-  PredictedRank& running();
+  PredictedRank& running() {
+    const uint32_t index = running_index();
+    know_rank(index);
+    return ranks_[index];
+  }
   /// Ranks up to this one have clocks: also those that the program has spawned in this process.
   void know_rank(uint32_t index) {
-    while (__builtin_expect(index >= ranks_.size(), 0)) add_rank();
+    while (__builtin_expect(index >= known_ranks_, 0)) add_rank();
   }
   void add_rank();
   int64_t measured_computing(const PredictedRank& rank);
@@ -298,7 +301,7 @@ class Simulator final : public pt2pt::MessageDecider,
   void leave_library(PredictedRank* rank);
   /// The rank has computed or slept from `from` to its clock.
   static void record_away(PredictedRank* rank, VirtualTime from);
-  uint32_t running_index() const;
+  static uint32_t running_index() { return comm::rank_state()->local; }
   /// Real accesses to files that the rank waits for hold back events: it has its old clock then.
   void set_in_file(PredictedRank* rank, bool in_file) {
     in_files_ += in_file - rank->in_file;
@@ -363,9 +366,17 @@ class Simulator final : public pt2pt::MessageDecider,
   void complete_receive(PredictedTransfer* t, VirtualTime at);
   void finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead, const PathHop* hop);
   void collect(uint32_t rank, RequestTimes* times, PathHop* hop);
+  void begin_special_wait(PredictedRank* rank, uint32_t request);
+  /// Where the rank waits for the request of a collective: what it has yet to wait for.
+  MemberRef take_awaited_run(uint32_t rank, uint32_t request);
   bool is_over(const pt2pt::Request* request, VirtualTime clock, VirtualTime* until);
   void take_request(uint32_t rank, pt2pt::Request* request);
-  RequestTimes& times_of(uint32_t handle);
+  RequestTimes& times_of(uint32_t handle) {
+    const uint32_t index = handle & pt2pt::kIndexMask;
+    if (__builtin_expect(index >= known_requests_, 0)) know_request(index);
+    return requests_[index];
+  }
+  void know_request(uint32_t index);
 
   // Accesses (accesses.cc).
   PredictedTransfer* new_access(uint32_t from, uint32_t to, AccessStage stage);
@@ -403,6 +414,7 @@ class Simulator final : public pt2pt::MessageDecider,
   std::unordered_map<uint64_t, PredictedTransfer*> latest_;
   const bool computes_;  ///< computing takes time
   std::vector<PredictedRank> ranks_;
+  uint32_t known_ranks_;          ///< their number
   const uint32_t initial_ranks_;  ///< before the program spawns any
   std::vector<uint32_t> nodes_;   ///< of each rank
   /// Virtual time of computing for each second that is measured, of the ranks of each node.
@@ -426,6 +438,8 @@ class Simulator final : public pt2pt::MessageDecider,
   CollectiveRun* joined_run_ = nullptr;
   std::vector<std::unique_ptr<CollectiveRun>> free_runs_;
   std::unordered_map<const pt2pt::Request*, MemberRef> runs_of_requests_;
+  /// Those of them that ranks wait for, by rank and index: their requests may be gone already.
+  std::unordered_map<uint64_t, MemberRef> awaited_runs_;
   ScheduleRound round_;  ///< reused
   /// How many collectives had each algorithm.
   std::map<std::pair<uint8_t, ScheduleAlgorithm>, uint64_t> schedules_;

@@ -22,7 +22,7 @@ void compare(uint32_t seed, uint64_t range) {
     if (add) {
       const auto at = now + static_cast<VirtualTime>(dice() % range);
       const uint64_t order = dice() % 1024 << 32 | i;
-      queue.push({at, order, nullptr, Event::kWake, 0});
+      queue.push({at, order, Event::kWake, nullptr});
       model.emplace(at, order);
     } else {
       const Event first = queue.pop();
