@@ -34,7 +34,8 @@ constexpr uint32_t kVainPolls = 3;
 /// A rank that polls in vain is moved by at most one part in so many of the time that it has
 /// polled.
 constexpr VirtualTime kVainPart = 64;
-/// It is moved by no more than this: what it waits for may come from outside of MPI, at a real time.
+/// A rank that polls in vain is moved by no more than this at a time: what it waits for may come
+/// from outside of MPI, at a real time.
 constexpr VirtualTime kLongestVain = 10 * kSecond * kPicosecondsPerNs;
 /// A rank that looks at the clock so often between two calls waits for a time.
 constexpr uint32_t kLooksInARow = 32;
