@@ -729,8 +729,29 @@ class Parser {
     return s.nfg ? s.nfg : 1;
   }
 
+  /// How the processes of all sections share the ranks (LaunchPlan::shares).
+  std::string shares() const {
+    std::string text;
+    auto add = [&](int64_t processes, int64_t each) {
+      if (processes)
+        text += (text.empty() ? "" : ",") + format("%lldx%lld", static_cast<long long>(processes),
+                                                   static_cast<long long>(each));
+    };
+    bool counted = false;
+    for (const ProgramSection& s : sections_) counted |= s.nfg || s.ranks;
+    for (const ProgramSection& s : sections_) {
+      if (!s.processes || !counted) return "";
+      const int64_t each = s.ranks ? s.ranks / s.processes : std::max<int64_t>(s.nfg, 1);
+      const int64_t larger = s.ranks ? s.ranks % s.processes : 0;
+      add(larger, each + 1);
+      add(s.processes - larger, each);
+    }
+    return text;
+  }
+
   /// Writes hydra's arguments for all sections.
   void write(LaunchPlan* plan) const {
+    plan->shares = shares();
     if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
     for (size_t i = 0; i < sections_.size(); ++i) {
       const ProgramSection& s = sections_[i];

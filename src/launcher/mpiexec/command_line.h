@@ -33,6 +33,8 @@ struct LaunchPlan {
   Words hydra;  ///< arguments for mpiexec.hydra, without its name
   /// True where -nfg or -ranks is given: variables of that name in the environment do not count.
   bool counted = false;
+  /// How many processes host how many ranks, such as "2x3,1x5"; "": that is not known.
+  std::string shares;
   bool dry_run = false;  ///< -dry-run: only print what mpiexec would start
   std::string note;      ///< one line for the user about a choice that mpiexec has made; "": none
   std::vector<std::string> programs;  ///< a line for each program: processes, ranks, the program

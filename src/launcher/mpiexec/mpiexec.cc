@@ -103,6 +103,12 @@ void end_unless_ok(const fgmpi::Status& status) {
   if (!status.ok()) refuse(status.what(), fgmpi::launcher::exit_status(status));
 }
 
+bool ranks_have_heaps() {
+  const char* heap = environment::text(settings::kRecords[settings::kHeap].name);
+  return (heap && std::strcmp(heap, "rank") == 0) ||
+         environment::text(settings::kRecords[settings::kRankMemory].name);
+}
+
 /// Sets the variables that all processes inherit.
 void set_environment(const LaunchPlan& plan, const std::string& library_folder) {
   if (plan.counted) {
@@ -110,6 +116,9 @@ void set_environment(const LaunchPlan& plan, const std::string& library_folder) 
     environment::unset(settings::kRecords[settings::kRanks].name);
   }
   if (plan.survives) environment::set(environment::kFt, "1");
+  environment::unset(environment::kShares);
+  if (ranks_have_heaps() && !plan.shares.empty())
+    environment::set(environment::kShares, plan.shares.c_str());
   // Only hydra loads the guard: it removes itself from the variable before processes inherit it.
   if (!plan.explore.wanted && plan.replay.empty() && plan.record.file.empty() &&
       plan.rewind.file.empty() &&
@@ -121,10 +130,7 @@ void set_environment(const LaunchPlan& plan, const std::string& library_folder) 
 /// behind this. Whether the values are good is seen later, as that of all settings.
 fgmpi::Status set_up_heaps(const std::string& library_folder) {
   constexpr const char* kHeap = "libfgmpi-heap.so";
-  const char* heap = environment::text(settings::kRecords[settings::kHeap].name);
-  if (!(heap && std::strcmp(heap, "rank") == 0) &&
-      !environment::text(settings::kRecords[settings::kRankMemory].name))
-    return {};
+  if (!ranks_have_heaps()) return {};
   if (access((library_folder + "/" + kHeap).c_str(), R_OK) != 0)
     return fgmpi::error(MPI_ERR_ARG, "FGMPI_HEAP=rank: %s/%s is not installed",
                         library_folder.c_str(), kHeap);
