@@ -217,6 +217,14 @@ void set_idle_hook(void (*hook)());
 constexpr int kMostTrimmers = 8;
 void add_trimmer(bool (*trim)());
 
+/// Where the stacks of the ranks of the next create_ranks() are, in memory that is mapped already:
+/// that of rank i ends at slots + i * stride + end, and has at most `end` bytes with its guard.
+struct StackPlaces {
+  char* slots = nullptr;
+  size_t stride = 0, end = 0;
+};
+void place_stacks(const StackPlaces& places);
+
 /// Creates the rank proclets 0..count-1. Each runs entry(argument) with current()->index set.
 /// Stacks, guards and limits are checked first; an error says how many ranks would fit. Allowed
 /// again after run() has returned.

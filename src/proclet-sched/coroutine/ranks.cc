@@ -56,6 +56,21 @@ Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   return reserved;
 }
 
+/// The stacks of ranks whose places are given.
+Status take_stacks(uint32_t count) {
+  const StackPlaces& places = g_scheduler.places;
+  const size_t wanted = g_scheduler.options.stack_size, most = places.end - 2 * guard_bytes();
+  if (wanted > most)
+    return error(MPI_ERR_NO_MEM,
+                 "FGMPI_STACK_SIZE: %zu KiB do not fit beside the heaps of so many ranks "
+                 "(FGMPI_HEAP=rank); allowed are %zu KiB, or fewer ranks",
+                 wanted >> 10, most >> 10);
+  const size_t size =
+      wanted ? wanted : std::min(default_stack_size(count, address_space_left(), -1), most);
+  g_scheduler.stacks.take(count, page_down(size), places);
+  return {};
+}
+
 /// How many descriptors to reserve: also for ranks that may join, where address space is not short.
 /// Descriptors never move.
 uint32_t room_for(uint32_t count) {
@@ -202,6 +217,8 @@ void set_options(const Options& options) {
   g_scheduler.options_given = true;
 }
 
+void place_stacks(const StackPlaces& places) { g_scheduler.places = places; }
+
 size_t default_stack_size(uint32_t count, uint64_t address_space, int64_t memory) {
   if (count <= 1) return main_thread_stack_size();
   constexpr size_t kMedium = size_t{1} << 20, kSmall = size_t{256} << 10;
@@ -227,7 +244,8 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   g_scheduler.count = g_scheduler.created = g_scheduler.room = 0;
   g_scheduler.added.clear();
   FGMPI_TRY(check_room(count));
-  FGMPI_TRY(reserve_stacks(&g_scheduler.stacks, count, "ranks"));
+  FGMPI_TRY(g_scheduler.places.slots ? take_stacks(count)
+                                     : reserve_stacks(&g_scheduler.stacks, count, "ranks"));
   const uint32_t room = room_for(count);
   Proclet* descriptors = reserve_descriptors(room);
   if (!descriptors)

@@ -52,6 +52,7 @@ struct Scheduler {
   uint32_t live = 0;
   int exit_status = 0;
   StackRegion stacks;
+  StackPlaces places;  ///< for `stacks`; without slots: the module maps them itself
 
   void* host_context = nullptr;
   void* host_fake_stack = nullptr;

@@ -32,15 +32,20 @@ bool wants_executable_stacks() {
       [&](const dl_phdr_info& module) { return std::ranges::any_of(segments_of(module), asks); });
 }
 
+int protection_of_stacks() {
+  return PROT_READ | PROT_WRITE | (wants_executable_stacks() ? PROT_EXEC : 0);
+}
+
 }  // namespace
 
 Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what) {
   release();
   guard_bytes_ = guard_bytes();
-  slot_size_ = page_up(stack_size) + guard_bytes_;
+  stack_size_ = page_up(stack_size);
+  slot_size_ = stack_size_ + guard_bytes_;
   uint64_t bytes = static_cast<uint64_t>(count) * slot_size_;
   void* base = MAP_FAILED;
-  int protection = PROT_READ | PROT_WRITE | (wants_executable_stacks() ? PROT_EXEC : 0);
+  const int protection = protection_of_stacks();
   if (address_space_left() / slot_size_ >= count)
     base = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
                 -1, 0);
@@ -59,32 +64,60 @@ Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what)
   return Status();
 }
 
-void StackRegion::release() {
-  if (base_) munmap(base_, static_cast<uint64_t>(count_) * slot_size_);
-  base_ = nullptr;
-  count_ = 0;
+void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& places) {
+  release();
+  stack_size_ = page_up(stack_size);
+  slot_size_ = places.stride;
+  guard_bytes_ = places.end - stack_size_;
+  base_ = places.slots;
+  owned_ = false;
+  count_ = canary_from_ = count;
+  // Each change of protection splits the mapping: stacks that are executed are rare.
+  const int protection = protection_of_stacks();
+  for (uint32_t i = 0; (protection & PROT_EXEC) && i < count; ++i)
+    mprotect(low(i), stack_size_, protection);
+  choose_guard(count);
 }
 
-void StackRegion::choose_guard(uint32_t count) {
-  // An emulator of processes (qemu) accepts any advice, and does nothing.
-  constexpr int kNoAdvice = -1;
-  const bool kernel_decides = madvise(base_, guard_bytes_, kNoAdvice) != 0;
-  if (count == 0 || (kernel_decides && madvise(base_, guard_bytes_, kMadvGuardInstall) == 0)) {
-    guard_ = StackGuard::kGuardPages;
-    return;
-  }
+void StackRegion::release() {
+  if (base_ && owned_) munmap(base_, static_cast<uint64_t>(count_) * slot_size_);
+  base_ = nullptr;
+  count_ = 0;
+  owned_ = true;
+}
+
+/// May each stack have a guard that is a mapping of its own?
+static bool have_mappings_for_guards(uint32_t count) {
   // Each protected page splits the mapping. Three quarters of the limit are left to all other uses,
   // or more where images need more.
   const int64_t then_in_use = 2 * static_cast<int64_t>(count) + mappings_in_use();
-  bool fits = then_in_use < max_map_count() / 4 &&
-              then_in_use + promised_mappings() + kSpareMappings <= max_map_count();
+  return then_in_use < max_map_count() / 4 &&
+         then_in_use + promised_mappings() + kSpareMappings <= max_map_count();
+}
+
+void StackRegion::choose_guard(uint32_t count) {
+  // Guard pages take page tables, where stacks are far apart a page of them each.
+  if (!owned_ && have_mappings_for_guards(count)) {
+    guard_ = StackGuard::kMprotect;
+    return;
+  }
+  // An emulator of processes (qemu) accepts any advice, and does nothing.
+  constexpr int kNoAdvice = -1;
+  char* const first = low(0) - guard_bytes();
+  const bool kernel_decides = madvise(first, guard_bytes(), kNoAdvice) != 0;
+  if (count == 0 || (kernel_decides && madvise(first, guard_bytes(), kMadvGuardInstall) == 0)) {
+    guard_ = StackGuard::kGuardPages;
+    return;
+  }
+  const bool fits = owned_ && have_mappings_for_guards(count);
   guard_ = fits ? StackGuard::kMprotect : StackGuard::kCanary;
   if (!fits) canary_from_ = 0;
 }
 
 void StackRegion::install_guard(uint32_t slot) {
-  char* page = base_ + slot * slot_size_;
-  if (guard_ == StackGuard::kGuardPages && madvise(page, guard_bytes_, kMadvGuardInstall) == 0)
+  char* const page = base_ + slot * slot_size_;
+  char* const below = low(slot) - guard_bytes();
+  if (guard_ == StackGuard::kGuardPages && madvise(below, guard_bytes(), kMadvGuardInstall) == 0)
     return;
   if (guard_ == StackGuard::kMprotect && mprotect(page, guard_bytes_, PROT_NONE) == 0) return;
   canary_from_ = std::min(canary_from_, slot);  // guards are installed in ascending order
@@ -101,16 +134,22 @@ bool StackRegion::intact(uint32_t slot) const {
 }
 
 uint64_t StackRegion::written() const {
-  const auto low = reinterpret_cast<uintptr_t>(base_);
-  return own_bytes(low, low + static_cast<uint64_t>(count_) * slot_size_);
+  const auto first = reinterpret_cast<uintptr_t>(base_);
+  if (owned_) return own_bytes(first, first + static_cast<uint64_t>(count_) * slot_size_);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count_; ++i) {
+    const auto stack = reinterpret_cast<uintptr_t>(low(i));
+    bytes += own_bytes(stack, stack + stack_size_);
+  }
+  return bytes;
 }
 
 int64_t StackRegion::slot_of(const void* address, bool* in_guard) const {
   auto* p = static_cast<const char*>(address);
   if (!base_ || p < base_ || p >= base_ + static_cast<uint64_t>(count_) * slot_size_) return -1;
-  uint64_t offset = static_cast<uint64_t>(p - base_);
-  *in_guard = offset % slot_size_ < guard_bytes_;
-  return static_cast<int64_t>(offset / slot_size_);
+  const uint64_t offset = static_cast<uint64_t>(p - base_), in_slot = offset % slot_size_;
+  *in_guard = in_slot < guard_bytes_;
+  return in_slot < guard_bytes_ + stack_size_ ? static_cast<int64_t>(offset / slot_size_) : -1;
 }
 
 }  // namespace fgmpi::sched

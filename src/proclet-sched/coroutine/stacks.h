@@ -7,8 +7,10 @@
 // Only touched pages cost memory. A guard costs no mapping where the kernel has MADV_GUARD_INSTALL
 // (Linux 6.13). Elsewhere it is made by mprotect (two mappings a stack) while the limit on mappings
 // allows, and otherwise it is a canary word that is checked at switches. The slot of an address is
-// found by division. Tops of stacks are coloured: consecutive stacks begin at different cache sets.
-// If all began at a page boundary, every proclet's hottest lines would be in the same few sets.
+// found by division. Slots may lie further apart, with other memory of the rank in between, where
+// another module has mapped them (StackPlaces). Tops of stacks are coloured: consecutive stacks
+// begin at different cache sets. If all began at a page boundary, every proclet's hottest lines
+// would be in the same few sets.
 //
 // Thread rule: one thread. Invariant: a slot's pages are accessible for the lifetime of the region.
 #pragma once
@@ -19,6 +21,7 @@
 #include "base/page.h"
 #include "base/processor.h"
 #include "base/status.h"
+#include "proclet-sched/sched.h"
 
 namespace fgmpi::sched {
 
@@ -40,6 +43,8 @@ class StackRegion {
   /// Reserves `count` slots. `stack_size` is rounded up to pages. An error says how many slots
   /// would fit. The stacks are executable where the program asks for that.
   Status reserve(uint32_t count, size_t stack_size, const char* what);
+  /// As reserve(), in memory that is mapped already and stays so. REQUIRES: the stacks fit.
+  void take(uint32_t count, size_t stack_size, const StackPlaces& places);
   void release();
 
   /// Installs the guard of a slot. Called once per slot before its first use.
@@ -50,7 +55,7 @@ class StackRegion {
   bool intact(uint32_t slot) const;
 
   char* low(uint32_t slot) const { return base_ + slot * slot_size_ + guard_bytes_; }
-  size_t stack_size() const { return slot_size_ - guard_bytes_; }
+  size_t stack_size() const { return stack_size_; }
   /// One past the highest usable byte, after colouring.
   char* top(uint32_t slot) const {
     return low(slot) + stack_size() - (slot % kColours) * kColourBytes;
@@ -66,8 +71,10 @@ class StackRegion {
  private:
   void choose_guard(uint32_t count);
   char* base_ = nullptr;
-  size_t slot_size_ = 0;
-  size_t guard_bytes_ = 0;
+  size_t slot_size_ = 0;    ///< from one slot to the next
+  size_t guard_bytes_ = 0;  ///< from the start of a slot to its stack
+  size_t stack_size_ = 0;
+  bool owned_ = true;  ///< release() unmaps the slots
   uint32_t count_ = 0;
   uint32_t canary_from_ = 0;  ///< slots from here on have canaries
   StackGuard guard_ = StackGuard::kGuardPages;
