@@ -15,9 +15,15 @@ struct Ranks {
   /// number of the rank in this process (uint32_t), and at `kind_at` a byte that is 0 for a rank.
   const void* const* running;
   size_t index_at, kind_at;
-  uint32_t ranks;               ///< of this process
-  uint32_t process, processes;  ///< of the job
-  uint64_t limit;               ///< bytes that a rank may have; 0: no limit
+  uint32_t ranks;         ///< of this process
+  uint64_t first, total;  ///< world rank of the first of them; ranks of the job
+  /// Addresses that each rank's image of the program and its libraries takes; 0: there are none.
+  size_t image_bytes, image_alignment;
+  uint64_t limit;       ///< bytes that a rank may have; 0: no limit
+  bool records_blocks;  ///< for find_leaks(): where each block was allocated
+  /// The number in this process of the rank to which the calling thread belongs; -1: it belongs to
+  /// none. Any thread.
+  int64_t (*rank_of_thread)();
   /// A rank has asked for more than its limit or its slot allows. Ends the job, or returns: then
   /// the call returns a null pointer. `sites`: the places that have taken most, and their bytes.
   struct TakingPlace {
@@ -26,6 +32,16 @@ struct Ranks {
   };
   void (*refused)(uint32_t index, uint64_t bytes, uint64_t taken, const TakingPlace* sites,
                   size_t count);
+};
+
+/// Where the parts of a rank's slot are, in bytes from its start; a page or more at the start is a
+/// guard or not used.
+struct SlotPlaces {
+  char* slots = nullptr;  ///< the slot of this process's first rank; the others follow
+  size_t stride = 0;      ///< of a slot
+  size_t stacks_end = 0;  ///< the stack ends here
+  size_t images = 0;      ///< the image begins here, on the alignment that it needs
+  size_t heap = 0;        ///< the heap takes the rest
 };
 
 /// What a rank's heap holds, in bytes.
@@ -42,13 +58,34 @@ struct HeapsTable {
   uint64_t first = 0, shift = 0, ranks = 0;  ///< ranks 0: they have no heaps
 };
 
+struct MemoryRange {
+  const char *low = nullptr, *high = nullptr;
+};
+
+/// Blocks of a rank to which no pointer leads any more, by the place where they were allocated.
+struct LeakedBlocks {
+  const void* place = nullptr;  ///< the address to which the call returned
+  uint64_t blocks = 0, bytes = 0;
+};
+
 struct HeapHooks {
-  /// nullptr, or why ranks cannot have heaps (a line for the user).
-  const char* (*attach)(const Ranks& ranks);
+  /// nullptr, or why ranks cannot have heaps (a line for the user). Maps the slots: readable and
+  /// writable, without guards.
+  const char* (*attach)(const Ranks& ranks, SlotPlaces* places);
   HeapUse (*use_of)(uint32_t index);
+  /// HeapUse::taken alone, at once. Any thread.
+  uint64_t (*taken_of)(uint32_t index);
+  /// A rank is about to start its first thread: heaps are locked from now on.
+  void (*begin_threads)();
   /// The rank has ended, and its stack is gone: all its memory goes back to the system.
   void (*rank_ends)(uint32_t index);
   HeapsTable (*table)();
+  /// A block of the rank's, for which the library asks in the place of its program; or nullptr.
+  void* (*allocate)(uint32_t index, size_t bytes);
+  /// Calls visit(leak, data) for each place from which blocks are leaked: no pointer leads to them
+  /// from the roots, nor from the rank's mappings. None where blocks are not recorded.
+  void (*find_leaks)(uint32_t index, const MemoryRange* roots, size_t count,
+                     void (*visit)(const LeakedBlocks& leak, void* data), void* data);
   /// The rank in whose slot the address is, or -1. Any thread.
   int64_t (*owner_of)(const void* address);
 };

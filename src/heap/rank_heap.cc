@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <new>
 
+#include "base/assert.h"
 #include "base/page.h"
 
 namespace fgmpi::heap {
@@ -39,17 +40,19 @@ void drop_pages(char* block, size_t bytes) {
 }  // namespace
 
 void RankHeap::begin(const Slots& slots, uint64_t limit) {
-  slot_bytes_ = size_t{1} << slots.shift;
+  slot_bytes_ = slots.heap_bytes();
   half_ = slots.half();
   spans_end_ = kSpanBytes;
   limit_ = limit ? limit : ~uint64_t{0};
   taken_ = most_ = kFirstPage;
   least_dropped_ = kLeastDropped;
+  const size_t end = page_down(slot_bytes_), first = page_down(half_ + (end - half_) / 2);
+  mappings_.begin(first, end);
   first_end_ = static_cast<uint16_t>(round_up(sizeof *this, kGranule));
   magic_ = kMagic;
 }
 
-bool RankHeap::take(size_t bytes) {
+bool RankHeap::charge(size_t bytes) {
   if (bytes > limit_ - taken_) return false;
   taken_ += bytes;
   most_ = std::max(most_, taken_);
@@ -85,7 +88,7 @@ void RankHeap::reopen(Span* span, bool was_closed) {
 
 /// nullptr: the slot or the limit has no room for another span.
 Span* RankHeap::make_span(unsigned number) {
-  if ((!spare_ && spans_end_ + kSpanBytes > half_) || !take(kSpanBytes)) return nullptr;
+  if ((!spare_ && spans_end_ + kSpanBytes > half_) || !charge(kSpanBytes)) return nullptr;
   Span* span = spare_;
   if (span) {
     spare_ = span->next;
@@ -170,7 +173,7 @@ void RankHeap::free_slowly(void* block, size_t offset) {
 // ---- Large blocks -------------------------------------------------------------------------------
 
 bool RankHeap::grow_large(size_t bytes) {
-  const size_t most = slot_bytes_ - half_ - page_bytes();
+  const size_t most = mappings_.first() - half_;
   const size_t wanted =
       round_up(std::max({bytes + kLargeOverhead, large_bytes_ / 4, kLeastGrowth}), kLeastGrowth);
   const size_t growth = std::min(wanted, most - large_bytes_);
@@ -206,7 +209,7 @@ void* RankHeap::allocate_large(size_t alignment, size_t bytes) {
     if (block) {
       const size_t size = blocks->size(block);
       large_in_use_ += size;
-      take(size);
+      charge(size);
       return block;
     }
     if (kept_bytes_) {
@@ -220,6 +223,7 @@ void* RankHeap::allocate_large(size_t alignment, size_t bytes) {
 }
 
 void RankHeap::free_large(void* block) {
+  FGMPI_CHECK(large() && offset_of(block) - half_ < large_bytes_);  // else it is no block
   const size_t size = large()->size(block);
   large_in_use_ -= size;
   if (keep(block, size)) return;
@@ -273,7 +277,7 @@ bool RankHeap::grow_in_place(void* block, size_t bytes) {
     return false;
   const size_t now = blocks->size(block);
   large_in_use_ += now - before;
-  take(now - before);
+  charge(now - before);
   return true;
 }
 

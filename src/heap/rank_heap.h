@@ -3,18 +3,22 @@
 //   slot     first span: this object and the first small blocks, one page
 //   + 16 KiB spans of blocks of one size each (up to 4 KiB), 16 KiB apart
 //   + half   large blocks: Boost.Interprocess's rbtree_best_fit, whose state is at its start
+//   ...      half of the rest: anonymous mappings (mappings.h)
 //
 // What a block is follows from its address, so that free() reads its span alone. Spans are cut into
 // blocks as they are needed: a page that was never needed has no memory. A rank whose blocks are
 // few has them all in the first page, whatever their sizes.
 //
-// Thread rule: one thread, the scheduler's. Another thread that frees a block leaves it to the
-// heap (give_back()), which takes it when it next needs memory. Nothing switches, nothing calls
-// MPI or the C library's allocator.
-// Invariants: a span is in the list of its size if and only if it has a block that is not in use.
-// Source: the division into spans by size is that of most allocators since the slab allocator
-// (Bonwick, USENIX 1994).
+// Thread rule: one thread, the scheduler's; where ranks have threads, whoever holds the heap's
+// lock, which is never held across a switch. A thread of no rank that frees a block leaves it to
+// the heap (give_back()), which takes it when it next needs memory. Nothing switches, nothing calls
+// MPI or the C library's allocator. Invariants: a span is in the list of its size if and only if it
+// has a block that is not in use. Source: the division into spans by size is that of most
+// allocators since the slab allocator (Bonwick, USENIX 1994).
 #pragma once
+
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <bit>
@@ -24,6 +28,8 @@
 #include <cstdint>
 
 #include "base/heap_link.h"
+#include "base/relax_cpu.h"
+#include "heap/mappings.h"
 #include "heap/slots.h"
 
 namespace fgmpi::heap {
@@ -72,6 +78,26 @@ constexpr size_t kSpanHeader = (sizeof(Span) + kGranule - 1) / kGranule * kGranu
 using LargeBlocks =
     boost::interprocess::rbtree_best_fit<boost::interprocess::null_mutex_family, void*, kGranule>;
 
+/// The lock of a heap, held for a call of the allocator. One atomic operation a call: a waiting
+/// thread gives its processor to others, so that the holder need not know of it.
+class HeapLock {
+ public:
+  void lock() {
+    while (held_.exchange(true, std::memory_order_acquire)) wait();
+  }
+  void unlock() { held_.store(false, std::memory_order_release); }
+
+ private:
+  void wait() const {
+    for (int tries = 0; held_.load(std::memory_order_relaxed); ++tries)
+      if (tries < 100)
+        relax_cpu();
+      else
+        syscall(SYS_sched_yield);  // the library's own would let other ranks run
+  }
+  std::atomic<bool> held_;
+};
+
 class RankHeap {
  public:
   /// The heap at the start of a slot; made at the first use. Its memory is zero until then.
@@ -118,6 +144,17 @@ class RankHeap {
   /// Another thread frees a block.
   void give_back(void* block);
 
+  HeapLock& lock() { return lock_; }
+  RankMappings& mappings() { return mappings_; }
+  size_t offset_of(const void* p) const {
+    return static_cast<size_t>(static_cast<const char*>(p) - slot());
+  }
+  char* address_of(size_t offset) { return slot() + offset; }
+  /// May the heap take so many bytes more? Counts them.
+  bool charge(size_t bytes);
+  void discharge(size_t bytes) { taken_ -= bytes; }
+  bool has_room_for(size_t bytes) const { return bytes <= limit_ - taken_; }
+
   HeapUse use() const;
   uint64_t taken() const { return taken_; }
 
@@ -147,8 +184,6 @@ class RankHeap {
   void reopen(Span* span, bool was_closed);
   bool grow_large(size_t bytes);
   void take_returned();
-  /// May the heap take so many bytes more? Counts them.
-  bool take(size_t bytes);
 
   uint64_t magic_;
   Span* open_[kSizes];  ///< by number of the size: spans with blocks that are not in use
@@ -163,6 +198,8 @@ class RankHeap {
   size_t least_dropped_;  ///< freed blocks of at least this size give their memory back
   uint64_t taken_, most_, limit_;
   std::atomic<UnusedBlock*> returned_;
+  RankMappings mappings_;
+  HeapLock lock_;
   // The first page: small blocks of all sizes, in the order in which they came.
   uint16_t first_end_;     ///< offset of what was never used
   uint16_t first_free_;    ///< offset of the newest block that was given back; 0: none

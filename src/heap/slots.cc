@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -14,38 +15,59 @@
 namespace fgmpi::heap {
 
 namespace {
-/// Each guard is a mapping of its own, of which a process has 65,530.
-constexpr uint32_t kMostGuards = 4096;
+/// How far the end of a stack is behind a multiple of 2 MiB, which a page of page tables maps.
+constexpr size_t kBesideImage = size_t{64} << 10;
+/// Heaps begin at the start of a span (rank_heap.h).
+constexpr size_t kHeapAlignment = size_t{16} << 10;
+
+size_t next_multiple(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 }  // namespace
 
-Status Slots::place(uint32_t process, uint32_t processes, uint32_t ranks) {
-  const size_t each = kAll / std::bit_ceil(size_t{processes});
-  const size_t one = std::bit_floor(each / std::bit_ceil(size_t{ranks}));
+Status Slots::place(const Ranks& ranks) {
+  const size_t one = kAll / std::bit_ceil(std::max<uint64_t>(ranks.total, 1));
   if (one >> kLeastShift == 0)
     return error(MPI_ERR_NO_MEM,
-                 "FGMPI_HEAP=rank: %u ranks in each of %u processes would have less than 1 MiB of "
-                 "addresses each; allowed are fewer ranks",
-                 ranks, processes);
+                 "FGMPI_HEAP=rank: %llu ranks would have less than 1 MiB of addresses each; "
+                 "allowed are fewer ranks",
+                 static_cast<unsigned long long>(ranks.total));
   shift = std::min(static_cast<unsigned>(std::countr_zero(one)), kMostShift);
-  first = kFirst + process * each;
-  bytes = size_t{ranks} << shift;
+  places.stride = stride();
+  places.slots = reinterpret_cast<char*>(kFirst + (ranks.first << shift));
+  places.stacks_end =
+      next_multiple(std::min(stride() / 8, kMostBeforeStacksEnd) + kBesideImage, page_bytes());
+  places.images = next_multiple(places.stacks_end, std::max<size_t>(ranks.image_alignment, 1));
+  places.heap = next_multiple(places.images + ranks.image_bytes, std::max(kHeapAlignment, page_bytes()));
+  if (places.heap > stride() / 8 * 3)
+    return error(MPI_ERR_NO_MEM,
+                 "FGMPI_HEAP=rank: the program and its libraries have %zu KiB for each rank, and "
+                 "each of %llu ranks has %zu KiB of addresses, of which they may take a quarter; "
+                 "allowed are fewer ranks",
+                 ranks.image_bytes >> 10, static_cast<unsigned long long>(ranks.total),
+                 stride() >> 10);
+  first = reinterpret_cast<uintptr_t>(places.slots) + places.heap;
+  all = size_t{ranks.ranks} << shift;
+  bytes = all - places.heap;
   return {};
 }
 
-Status Slots::map(uint32_t ranks) const {
-  void* at = reinterpret_cast<void*>(first);
-  const void* got = mmap(at, bytes, PROT_READ | PROT_WRITE,
+Status Slots::map() const {
+  // A page behind the last slot ends its heap.
+  const void* got = mmap(places.slots, all + page_bytes(), PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  if (got != at)
+  if (got != places.slots || mprotect(places.slots, all, PROT_READ | PROT_WRITE) != 0)
     return error(
         MPI_ERR_NO_MEM,
         "FGMPI_HEAP=rank: no addresses from %p on, %zu GiB: %s; allowed are fewer ranks in "
         "a process, or a larger limit (ulimit -v)",
-        at, bytes >> 30, std::strerror(errno));
-  if (ranks > kMostGuards) return {};
-  for (uint32_t i = 0; i < ranks; ++i)
-    mprotect(of_rank(i) + (size_t{1} << shift) - page_bytes(), page_bytes(), PROT_NONE);
+        static_cast<void*>(places.slots), all >> 30, std::strerror(errno));
+  // A huge page for each of many ranks, of which most use a few KiB of it, would be wasted.
+  constexpr size_t kFewRanks = 16;
+  if (all >> shift > kFewRanks) madvise(places.slots, all, MADV_NOHUGEPAGE);
   return {};
+}
+
+int64_t Slots::owner_of(const void* p) const {
+  return holds(p) ? (static_cast<const char*>(p) - places.slots) >> shift : -1;
 }
 
 }  // namespace fgmpi::heap

@@ -45,12 +45,13 @@ extern Program g_program;
 void become_scheduler_thread();
 uint32_t first_world_rank();
 uint32_t world_rank(const sched::Proclet* p);
-/// The number of this process and how many the job has, by the launcher's variables: before the
-/// processes know each other.
-struct PresumedProcess {
-  int64_t number, count;
+/// World rank of this process's first rank, and the ranks of the job, before the processes have
+/// exchanged how many ranks each has: by what mpiexec says (environment::kShares), else for equal
+/// or (FGMPI_RANKS) nearly equal shares.
+struct PresumedRanks {
+  uint64_t first, total;
 };
-PresumedProcess presumed_process();
+PresumedRanks presumed_ranks(uint32_t of_this_process);
 /// False in the child of a fork or vfork.
 bool in_own_process();
 /// True at the first call in the child of a fork that a rank called, so that the child's exit()

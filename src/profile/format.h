@@ -27,7 +27,7 @@
 
 namespace fgmpi::report {
 
-inline constexpr uint64_t kMagic = 0x34'54524f'504552'46;  // "FREPORT4"
+inline constexpr uint64_t kMagic = 0x35'54524f'504552'46;  // "FREPORT5"
 /// The prefix of the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
 /// The prefix of empty files beside them, one for each signal by which the launcher has seen a
@@ -290,8 +290,8 @@ struct ProfileHeader {
   int32_t stretch_rank;
   uint32_t stretch_ready;
   uint64_t starved_ns;  ///< sum of such times that are longer than kStretch
-  /// Images of the program: each rank except the first has its own (privatize/image/images.h).
-  uint64_t image_region, image_stride, image_count, program_base;
+  /// Images of the program: each rank from image_first on has its own (privatize/image/images.h).
+  uint64_t image_region, image_stride, image_count, program_base, image_first, image_bytes;
   /// What one stands for in times of 32 bits, ns: becomes twice as long when one would not fit.
   uint64_t time_unit;
   uint64_t column_ns;      ///< duration of a column

@@ -148,6 +148,8 @@ bool start_process() {
     plan.image_region = t.image_region;
     plan.image_stride = t.image_stride;
     plan.image_count = t.image_count;
+    plan.image_first = t.image_first;
+    plan.image_bytes = t.image_bytes;
     plan.program_base = t.program_base;
   }
   plan.time_unit = predicted ? 1 : kSampledUnit;

@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
+#include "base/heap_link.h"
 #include "base/page.h"
 #include "proclet-sched/coroutine/debug_table.h"
 #include "profile/call_times.h"
@@ -34,6 +35,7 @@
 #include "profile/waits.h"
 
 #pragma weak fgmpi_debug_table
+#pragma weak fgmpi_heap_hooks
 
 namespace fgmpi::report {
 namespace {
@@ -311,8 +313,8 @@ class Sampler {
 
   // ---- Memory of some ranks ----
 
-  /// Records the memory of the next of these ranks, or of all: present pages of its stack, and
-  /// pages of its image that it has written.
+  /// Records the memory of the next of these ranks, or of all: present pages of its stack, pages
+  /// of its image that it has written, and what its heap has taken, where it has one.
   void sample_memory(bool all) {
     const int32_t rows = static_cast<int32_t>(h_->memory_rows);
     for (int32_t i = 0; i < (all ? rows : 1); ++i) {
@@ -328,10 +330,13 @@ class Sampler {
     if (static_cast<uint64_t>(local) >= t.rank_count) return 0;
     const uint64_t stack = proclet_field(local, t.stack_low_offset);
     uint64_t pages = stack ? own_pages(stack, proclet_field(local, t.stack_size_offset)) : 0;
-    if (local > 0 && static_cast<uint64_t>(local) < h_->image_count)
-      pages += own_pages(h_->image_region + static_cast<uint64_t>(local - 1) * h_->image_stride,
-                         h_->image_stride);
-    return static_cast<uint32_t>(pages * machine_page_bytes() >> 10);
+    const auto rank = static_cast<uint64_t>(local);
+    if (rank >= h_->image_first && rank < h_->image_count)
+      pages += own_pages(h_->image_region + (rank - h_->image_first) * h_->image_stride,
+                         h_->image_bytes);
+    uint64_t bytes = pages * machine_page_bytes();
+    if (&fgmpi_heap_hooks) bytes += fgmpi_heap_hooks()->taken_of(static_cast<uint32_t>(local));
+    return static_cast<uint32_t>(bytes >> 10);
   }
 
   /// The bytes of pages that are present or swapped out and not shared with a file: in a private

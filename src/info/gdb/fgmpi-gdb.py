@@ -20,7 +20,7 @@ import gdb.unwinder
 
 FIELDS = (
     "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
-    "stack_size image_region image_stride image_count program_base images pack_words"
+    "stack_size image_region image_stride image_count program_base images pack_words image_first image_bytes"
 ).split()
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
 PT_LOAD, PF_W = 1, 2  # ELF: a segment with memory; it is writable
@@ -64,8 +64,8 @@ def table(address=None):
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
     values = dict(zip(FIELDS, struct.unpack("<17Q", read(address, 17 * 8))))
-    if values["version"] != 5:
-        raise gdb.GdbError("this script reads version 5 of the library's table, not %d" % values["version"])
+    if values["version"] != 6:
+        raise gdb.GdbError("this script reads version 6 of the library's table, not %d" % values["version"])
     return values
 
 
@@ -191,8 +191,8 @@ def print_variable(t, index, name):
     if value.address is None:
         raise gdb.GdbError("%s is not kept in memory" % name)
     at = int(value.address)
-    if 0 < index < t["image_count"]:
-        at += t["image_region"] + (index - 1) * t["image_stride"] - t["program_base"]
+    if t["image_first"] <= index < t["image_count"]:
+        at += t["image_region"] + (index - t["image_first"]) * t["image_stride"] - t["program_base"]
     print("%s = %s" % (name, gdb.Value(at).cast(value.type.pointer()).dereference()))
 
 

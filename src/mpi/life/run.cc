@@ -25,6 +25,7 @@
 #include "multicast/comm_groups.h"
 #include "predict/prediction.h"
 #include "privatize/load/guests.h"
+#include "privatize/load/rank_heaps.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
 #include "proclet-sched/threads/threads.h"
@@ -181,6 +182,7 @@ Status connect() {
   sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());
+  FGMPI_TRY(privatize::check_rank_heaps(g_av.my_first(), g_av.world_size()));
   me.connected = true;
   return {};
 }

@@ -42,14 +42,19 @@ std::string readable_name(const char* name) {
 }  // namespace
 
 namespace {
+/// Words of images are planned for this place until the slots of ranks are known.
+constexpr uintptr_t kPlannedForSlots = uintptr_t{1} << 44;
+
 constinit Immortal<Images> g_immortal_images;
-}
+}  // namespace
 Images& g_images = g_immortal_images.value;
 
 std::string_view file_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 Status Images::read_modules(const std::vector<const link_map*>& private_libraries) {
   modules_.clear();
+  first_ = 1;
+  count_ = 0;
   auto maps = loaded_modules();
   FGMPI_CHECK(!maps.empty());
   FGMPI_TRY(modules_.emplace_back().read(maps.front(), "/proc/self/exe", true));
@@ -102,7 +107,7 @@ bool Images::in_modules(uintptr_t address) const {
 }
 
 uintptr_t Images::move_to(uintptr_t address, uint32_t k) const {
-  if (k == 0) return address;
+  if (is_loaded(k)) return address;
   for (size_t m = 0; m < modules_.size(); ++m)
     if (modules_[m].contains(address)) return address - modules_[m].base() + base_of(m, k);
   return address;
@@ -120,7 +125,7 @@ size_t written_by_rank() { return page_bytes() + 512; }
 }  // namespace
 
 Images::ImageCost Images::cost_of(size_t m) const {
-  const uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : stride_;
+  const uintptr_t end = m + 1 < plans_.size() ? offsets_[m + 1] : image_bytes_;
   return {plans_[m].mapping_count(end - offsets_[m]), plans_[m].written_bytes()};
 }
 
@@ -133,8 +138,10 @@ Images::ImageCost Images::cost_of_image(ImageLayout layout) const {
     sum.written += cost.written;
     copied += plans_[m].copied_bytes();
   }
-  if (layout == ImageLayout::kJoined) return {1, sum.written};
+  const size_t between = in_slots() ? 1 : 0;  // the stack and the heap
+  if (layout == ImageLayout::kJoined) return {1 + between, sum.written};
   if (layout == ImageLayout::kCopied) return {0, copied};
+  sum.mappings += between;
   return sum;
 }
 
@@ -145,7 +152,7 @@ int64_t Images::room_for_mappings() const {
 
 bool Images::is_packed(ImageLayout layout) const {
   constexpr size_t kLargest = 256 << 10;  // comparing larger ones would take too long
-  return layout == ImageLayout::kCopied && stride_ <= kLargest;
+  return layout == ImageLayout::kCopied && !in_slots() && stride_ <= kLargest;
 }
 
 uint32_t Images::ranks_that_fit(ImageLayout layout) const {
@@ -163,7 +170,7 @@ uint32_t Images::ranks_that_fit(ImageLayout layout) const {
 
 Status Images::too_many(uint32_t count, ImageLayout layout) const {
   const ImageCost cost = cost_of_image(layout);
-  const auto needed = static_cast<long long>((count - 1) * cost.mappings);
+  const auto needed = static_cast<long long>((count - first_) * cost.mappings);
   if (needed > room_for_mappings())
     return error(
         MPI_ERR_NO_MEM,
@@ -220,43 +227,63 @@ Status Images::check_address_space(uint32_t count) const {
 
 /// Reserves address space for the images of all ranks but rank 0.
 Status Images::reserve(uint32_t count) {
-  size_t alignment = page_bytes();
-  for (const ElfModule& m : modules_) alignment = std::max(alignment, m.alignment());
-  const size_t bytes = stride_ * (count - 1) + alignment;
+  const size_t bytes = stride_ * (count - 1) + alignment_;
   void* region =
       mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED)
     return error(MPI_ERR_NO_MEM, "no address space for images of the program for %u ranks: %s",
                  count, strerror(errno));
-  region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment);
+  region_ = align_up(reinterpret_cast<uintptr_t>(region), alignment_);
   sched::annotate::holds_pointers(region, bytes);
   return Status();
 }
 
-Status Images::prepare(uint32_t count, ImageLayout wanted) {
+Status Images::prepare(uint32_t count, ImageLayout wanted, bool in_slots) {
   count_ = count;
+  first_ = in_slots ? 0 : 1;
   offsets_.clear();
   plans_.clear();
   plans_.resize(modules_.size());
-  size_t alignment = page_bytes();
+  alignment_ = page_bytes();
   size_t size = 0;
   for (const ElfModule& m : modules_) {
-    alignment = std::max(alignment, m.alignment());
+    alignment_ = std::max(alignment_, m.alignment());
     size = align_up(size, m.alignment());
     offsets_.push_back(size);
     size += m.span();
   }
-  stride_ = align_up(size, alignment);
-  FGMPI_TRY(check_address_space(count));
-  FGMPI_TRY(reserve(count));
+  stride_ = image_bytes_ = align_up(size, alignment_);
+  if (in_slots) {
+    region_ = kPlannedForSlots / alignment_ * alignment_;
+  } else {
+    FGMPI_TRY(check_address_space(count));
+    FGMPI_TRY(reserve(count));
+  }
+  planned_ = region_;
   ranges_.clear();
   for (size_t m = 0; m < modules_.size(); ++m)
-    ranges_.push_back({modules_[m].base(), modules_[m].span(), base_of(m, 1)});
+    ranges_.push_back({modules_[m].base(), modules_[m].span(), planned_ + offsets_[m]});
   for (size_t m = 0; m < modules_.size(); ++m) FGMPI_TRY(plan_module(m));
   FGMPI_TRY(choose_layout(count, wanted));
   mappings_per_image_ = cost_of_image(layout_).mappings;
-  sched::add_promised_mappings(static_cast<int64_t>(mappings_per_image_) * (count - 1));
+  sched::add_promised_mappings(static_cast<int64_t>(mappings_per_image_) * (count - first_));
   return Status();
+}
+
+Status Images::move_to_slots(uintptr_t first, size_t stride) {
+  FGMPI_ASSERT(in_slots() && first % alignment_ == 0);
+  region_ = first;
+  stride_ = stride;
+  return layout_ == ImageLayout::kCopied ? allow_execution() : Status();
+}
+
+/// Makes copied images executable, and in slots what lies between them: one mapping for all.
+Status Images::allow_execution() const {
+  const size_t bytes = region_high() - region_ - (stride_ - image_bytes_);
+  if (mprotect(reinterpret_cast<void*>(region_), bytes, PROT_READ | PROT_WRITE | PROT_EXEC) == 0)
+    return Status();
+  return error(MPI_ERR_NO_MEM, "no memory for images of the program for %u ranks: %s", count_,
+               strerror(errno));
 }
 
 // ---- making ----
@@ -274,7 +301,10 @@ void Images::record_copied_objects() {
     for (size_t at = 0; at + sizeof(uintptr_t) <= object.size; at += sizeof(uintptr_t)) {
       uintptr_t word = 0;
       memcpy(&word, bytes + at, sizeof word);
-      if (in_modules(word)) plan.add_moving_word(object.offset + at, move_to(word, 1));
+      for (size_t m = 0; m < modules_.size(); ++m)
+        if (modules_[m].contains(word))
+          plan.add_moving_word(object.offset + at,
+                               word - modules_[m].base() + ranges_[m].base_in_image_1);
     }
   }
 }
@@ -284,23 +314,18 @@ void Images::record_copied_objects() {
 Status Images::prepare_whole() {
   std::vector<ModuleBytes> parts;
   for (size_t m = 0; m < modules_.size(); ++m) plans_[m].add_image_bytes(offsets_[m], &parts);
-  FGMPI_TRY(whole_.prepare(layout_, std::move(parts), stride_));
-  if (layout_ == ImageLayout::kCopied &&
-      mprotect(reinterpret_cast<void*>(region_), stride_ * (count_ - 1),
-               PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
-    return error(MPI_ERR_NO_MEM, "no memory for images of the program for %u ranks: %s", count_,
-                 strerror(errno));
-  return Status();
+  FGMPI_TRY(whole_.prepare(layout_, std::move(parts), image_bytes_));
+  return layout_ == ImageLayout::kCopied && !in_slots() ? allow_execution() : Status();
 }
 
 Status Images::make(uint32_t k) {
-  FGMPI_ASSERT(k > 0 && k < count_);
+  FGMPI_ASSERT(!is_loaded(k) && k < count_);
   sched::add_promised_mappings(-static_cast<int64_t>(mappings_per_image_));
-  const uintptr_t shift = (k - 1) * stride_;
+  const uintptr_t shift = shift_of(k);
   auto value_of = [&](const RelocatedWord& w) { return w.value + shift; };
   if (layout_ != ImageLayout::kProtected) {
     if (!whole_.prepared()) FGMPI_TRY(prepare_whole());
-    FGMPI_TRY(whole_.make(region_ + shift));
+    FGMPI_TRY(whole_.make(image(k)));
     for (size_t m = 0; m < modules_.size(); ++m) plans_[m].fill_moving(base_of(m, k), value_of);
     return Status();
   }
@@ -314,31 +339,32 @@ Status Images::make(uint32_t k) {
 }
 
 void Images::write_moving_words(char* to, uint32_t k) const {
-  const uintptr_t shift = (k - 1) * stride_;
+  const uintptr_t shift = shift_of(k);
   for (size_t m = 0; m < modules_.size(); ++m)
     plans_[m].fill_moving(reinterpret_cast<uintptr_t>(to) + offsets_[m],
                           [&](const RelocatedWord& w) { return w.value + shift; });
 }
 
 void Images::write_copied(uint32_t k) const {
-  auto* const image = reinterpret_cast<char*>(region_ + (k - 1) * stride_);
-  (void)whole_.make(reinterpret_cast<uintptr_t>(image));  // copied images are made without errors
-  write_moving_words(image, k);
+  (void)whole_.make(image(k));  // copied images are made without errors
+  write_moving_words(reinterpret_cast<char*>(image(k)), k);
 }
 
 uintptr_t address_in_first_image(uintptr_t address) {
   Images::ImageLocation where;
   plugins::PluginLocation plugin;
-  if (g_images.locate(address, &where)) return g_images.base_of(where.module, 0) + where.offset;
+  if (g_images.locate(address, &where))
+    return g_images.modules()[where.module].base() + where.offset;
   if (plugins::locate(address, &plugin)) return plugin.module->base() + plugin.offset;
   return address;
 }
 
 bool Images::locate(uintptr_t address, ImageLocation* out) const {
-  uintptr_t in_region = address - region_;
-  if (count_ > 1 && in_region < stride_ * (count_ - 1)) {
-    out->image = static_cast<uint32_t>(in_region / stride_) + 1;
-    uintptr_t offset = in_region % stride_;
+  const uintptr_t in_region = address - region_;
+  if (in_region < region_high() - region_) {
+    out->image = static_cast<uint32_t>(in_region / stride_) + first_;
+    const uintptr_t offset = in_region % stride_;
+    if (offset >= image_bytes_) return false;
     size_t m = modules_.size();
     while (m > 1 && offset < offsets_[m - 1]) --m;
     out->module = m - 1;
@@ -347,21 +373,25 @@ bool Images::locate(uintptr_t address, ImageLocation* out) const {
   }
   for (size_t m = 0; m < modules_.size(); ++m) {
     if (!modules_[m].contains(address)) continue;
-    *out = {0, m, address - modules_[m].base()};
+    *out = {loaded_image(), m, address - modules_[m].base()};
     return true;
   }
   return false;
 }
 
+uint64_t Images::written() const {
+  if (!in_slots()) return own_bytes(region_low(), region_high());
+  uint64_t bytes = 0;
+  for (uint32_t k = 0; k < count_; ++k) bytes += own_bytes(image(k), image(k) + image_bytes_);
+  return bytes;
+}
+
 namespace {
 Remembered g_written;
 [[maybe_unused]] const bool g_counter_provided =
-    (counters::provide(counters::kMemoryImages,
-                       [](const void*) {
-                         return g_written.get([] {
-                           return own_bytes(g_images.region_low(), g_images.region_high());
-                         });
-                       }),
+    (counters::provide(
+         counters::kMemoryImages,
+         [](const void*) { return g_written.get([] { return g_images.written(); }); }),
      true);
 }  // namespace
 

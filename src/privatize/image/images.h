@@ -1,9 +1,11 @@
 // Images: a copy of the program for each rank, so that each has its own globals.
 //
-//   region  | image 1            | image 2            | ...            (stride bytes each)
+//   region  | image 1            | image 2            | ...            (stride bytes apart)
 //           | program | lib a    | program | lib a    |
 //
-// Image 0 is what the dynamic linker loaded; the others are the same files mapped again. Memory
+// Image 0 is what the dynamic linker loaded; the others are the same files mapped again. Where
+// ranks have slots (FGMPI_HEAP=rank), image 0 is in the region, too, and other memory of the ranks
+// is between images; what the dynamic linker loaded is nobody's then. Memory
 // that is only read shares its pages with image 0, memory that is written is private. An address of
 // a private module is moved to image k by adding (base of the module in image 1 - base where it was
 // loaded) + (k - 1) * stride, and back by subtracting it: everything here is that arithmetic.
@@ -46,14 +48,23 @@ class Images {
   /// plans the relocations. Where `wanted` is kAuto, the first layout that fits is chosen. An error
   /// says how many ranks would fit and which setting to raise. REQUIRES: can_be_imaged() returned
   /// ok.
-  Status prepare(uint32_t count, ImageLayout wanted = ImageLayout::kAuto);
+  /// `in_slots`: each rank has a slot, in which the images will be placed by move_to_slots().
+  Status prepare(uint32_t count, ImageLayout wanted = ImageLayout::kAuto, bool in_slots = false);
   ImageLayout layout() const { return layout_; }
+  /// Image k will be at first + k * stride, in memory that is mapped, readable and writable.
+  /// REQUIRES: prepare() was called so, no image is made, and the memory has no guards yet. Error:
+  /// the system refuses what the layout needs.
+  Status move_to_slots(uintptr_t first, size_t stride);
+  bool in_slots() const { return first_ == 0; }
+  /// True where image k is what the dynamic linker loaded.
+  bool is_loaded(uint32_t k) const { return k < first_; }
   /// True where images of that layout are packed with the stacks of their ranks (packed_images.h).
   bool is_packed(ImageLayout layout) const;
   /// Records the present bytes of the program's copies of libraries' objects (stdout, std::cout):
   /// images start with these. Called once, before ranks run.
   void record_copied_objects();
-  /// Maps and relocates image k. REQUIRES: prepare() succeeded, 0 < k < count, once per k.
+  /// Maps and relocates image k. REQUIRES: prepare() succeeded, k < count, not is_loaded(k), once
+  /// per k.
   Status make(uint32_t k);
 
   /// Writes the words of image k that differ from one image to the other into memory that holds,
@@ -65,6 +76,8 @@ class Images {
   void write_copied(uint32_t k) const;
 
   uint32_t count() const { return count_; }
+  /// Bytes of memory that the images have of their own.
+  uint64_t written() const;
   /// What an image of one module, or of all modules, costs. REQUIRES: prepare() was called.
   struct ImageCost {
     size_t mappings;
@@ -74,20 +87,27 @@ class Images {
   ImageCost cost_of_image(ImageLayout layout) const;
   /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
   uint32_t ranks_that_fit(ImageLayout layout) const;
+  /// The distance of two images, and the bytes of one with the alignment that it needs.
   size_t stride() const { return stride_; }
+  size_t image_bytes() const { return image_bytes_; }
+  size_t alignment() const { return alignment_; }
   uintptr_t region_low() const { return region_; }
-  uintptr_t region_high() const { return region_ + stride_ * (count_ ? count_ - 1 : 0); }
+  uintptr_t region_high() const {
+    return region_ + stride_ * (count_ > first_ ? count_ - first_ : 0);
+  }
 
   /// Where the modules lie in images 0 and 1.
   const std::vector<ModuleRange>& ranges() const { return ranges_; }
   /// The address at which module m of image k begins.
   uintptr_t base_of(size_t m, uint32_t k) const {
-    return k == 0 ? modules_[m].base() : region_ + (k - 1) * stride_ + offsets_[m];
+    return is_loaded(k) ? modules_[m].base() : image(k) + offsets_[m];
   }
-  /// Moves an address in image 0 to image k; addresses outside of private modules are returned as
-  /// they are.
+  /// Moves an address in what the dynamic linker loaded to image k; addresses outside of private
+  /// modules are returned as they are.
   uintptr_t move_to(uintptr_t address, uint32_t k) const;
 
+  /// The image of what the dynamic linker loaded: rank 0's, or, in slots, nobody's.
+  uint32_t loaded_image() const { return in_slots() ? ~uint32_t{0} : 0; }
   /// The image and the module that hold an address.
   struct ImageLocation {
     uint32_t image;
@@ -103,10 +123,15 @@ class Images {
   Status too_many(uint32_t count, ImageLayout layout) const;
   Status reserve(uint32_t count);
   Status prepare_whole();
+  Status allow_execution() const;
   Status check_address_space(uint32_t count) const;
   /// A copy of an object that may not be cloned, or nullptr.
   const CopiedObject* refused_copy() const;
   bool in_modules(uintptr_t address) const;
+  uintptr_t image(uint32_t k) const { return region_ + (k - first_) * stride_; }
+  /// What is added to a word of the plans for image k: they are those of image 1 in the region as
+  /// it was reserved.
+  uintptr_t shift_of(uint32_t k) const { return image(k) - planned_; }
 
   std::vector<ElfModule> modules_;
   std::vector<CopiedObject> copied_;  ///< the program's copies of libraries' objects
@@ -114,7 +139,9 @@ class Images {
   std::vector<ModuleRange> ranges_;
   std::vector<ModulePlan> plans_;
   uintptr_t region_ = 0;
-  size_t stride_ = 0;
+  uintptr_t planned_ = 0;  ///< where image 1 was to be when the words were planned
+  size_t stride_ = 0, image_bytes_ = 0, alignment_ = 0;
+  uint32_t first_ = 1;  ///< the image at the start of the region
   uint32_t count_ = 0;
   ImageLayout layout_ = ImageLayout::kProtected;
   size_t mappings_per_image_ = 0;

@@ -195,6 +195,10 @@ void restore_streams() {
     memcpy(g_swap.areas[i].live, g_swap.areas[i].initial.data(), g_swap.areas[i].size);
 }
 
+void visit_swapped_areas(const std::function<void(const char* live, size_t size)>& see) {
+  for (const Area& a : g_swap.areas) see(a.live, a.size);
+}
+
 size_t swapped_bytes() { return g_swap.bytes; }
 
 void* thread_local_block(const ElfModule& module) {

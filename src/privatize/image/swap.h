@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "proclet-sched/sched.h"
 
@@ -44,6 +45,8 @@ void add_swapped_pointer(void* live);
 /// known to need swapping.
 void add_areas_of_program();
 size_t swapped_bytes();
+/// Calls see(live, size) for each area.
+void visit_swapped_areas(const std::function<void(const char* live, size_t size)>& see);
 /// Gives the standard C++ streams, at the end of the process, the state that they had before ranks
 /// ran: the last rank's may point to objects of its image.
 void restore_streams();
@@ -56,6 +59,9 @@ void add_option_cells();
 void reset_getopt(bool always = false);
 void forget_libc_state(Image* image);
 
+// thread_keys.cc: calls see() with the place of each thread-specific value of the rank's main
+// thread.
+void visit_thread_values(const Image& image, const std::function<void(void* const* value)>& see);
 // thread_keys.cc: drops the thread-specific values that an ended rank has left.
 void forget_thread_values(Image* image);
 

@@ -76,7 +76,7 @@ void report_frame(int number, uintptr_t pc) {
   if (g_images.locate(pc, &where)) {
     path = g_images.modules()[where.module].path().c_str();
     offset = where.offset;
-    loaded = g_images.base_of(where.module, 0) + offset;
+    loaded = g_images.modules()[where.module].base() + offset;
   } else if (plugins::PluginLocation plugin; plugins::locate(pc, &plugin)) {
     path = plugin.module->path().c_str();
     offset = plugin.offset;
@@ -217,6 +217,12 @@ void report_cause() {
     return report("fgmpi: stack overflow of %s (%zu KiB): raise FGMPI_STACK_SIZE\n", who,
                   sched::running()->stack_size / 1024);
   const char* at = identity.who == sched::Identity::kNobody ? "outside of any rank" : who;
+  if (const int64_t owner = is_memory_fault() ? rank_of_heap_end(g_crash.info->si_addr) : -1;
+      owner >= 0)
+    return report(
+        "fgmpi: %s: %s, at the end of the heap of rank %u: a buffer there is too small for what is "
+        "read or written%s\n",
+        at, what, first_world_rank() + static_cast<uint32_t>(owner), last);
   bool in_guard = false;
   sched::proclet_of_address(g_crash.info->si_addr, &in_guard);
   if (is_memory_fault() && in_guard)
@@ -225,12 +231,6 @@ void report_cause() {
         "read "
         "or written%s\n",
         at, what, last);
-  if (const int64_t owner = is_memory_fault() ? heap_owner_of(g_crash.info->si_addr) : -1;
-      owner >= 0)
-    return report(
-        "fgmpi: %s: %s, at the end of the heap of rank %u: a buffer there is too small for what is "
-        "read or written%s\n",
-        at, what, first_world_rank() + static_cast<uint32_t>(owner), last);
   if (is_memory_fault() && sched::is_guard_of_descriptors(g_crash.info->si_addr))
     return report(
         "fgmpi: %s: %s, at the edge of memory of the library: what lies beside it is too small for "

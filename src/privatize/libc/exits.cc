@@ -33,6 +33,7 @@
 #include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
+#include "privatize/load/rank_leaks.h"
 #include "proclet-sched/coroutine/leave.h"
 
 namespace fgmpi::privatize {
@@ -252,6 +253,7 @@ void adopt_early_handlers(sched::Proclet* rank0) {
 
 void end_rank(int status) {
   run_exit_handlers(status);
+  if (status == 0) report_leaked_memory();
   finish_rank(status);
 }
 

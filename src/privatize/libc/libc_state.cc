@@ -58,13 +58,14 @@ void begin_scan() {
   g_options_fresh = false;
 }
 
-/// Calls getopt. Images other than image 0 have clones of the program's copies of its variables:
-/// their values are copied to where the C library uses them before the call, and back after it.
+/// Calls getopt. Images that this library has made have clones of the program's copies of its
+/// variables: their values are copied to where the C library uses them before the call, and back
+/// after it.
 template <class F>
 int with_option_cells(F&& call) {
   sched::Proclet* p = on_scheduler_thread() ? sched::running() : nullptr;
   uint32_t k = p && p->image ? static_cast<Image*>(p->image)->index : 0;
-  if (k == 0 || is_guest(p)) {
+  if (!p || g_images.is_loaded(k) || is_guest(p)) {
     begin_scan();
     return call();
   }

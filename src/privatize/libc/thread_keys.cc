@@ -70,6 +70,12 @@ class ThreadValues {
     return nullptr;
   }
 
+  template <class See>
+  void visit(See&& see) const {
+    for (uint32_t i = 0; entries_ && i < size(); ++i)
+      if (entries_[i].value) see(&entries_[i].value);
+  }
+
  private:
   struct ThreadKeyValue {
     pthread_key_t key;  ///< 0: free
@@ -209,6 +215,10 @@ void destroy(ThreadValues* values) {
 }
 
 }  // namespace
+
+void visit_thread_values(const Image& image, const std::function<void(void* const* value)>& see) {
+  if (image.values) image.values->visit(see);
+}
 
 void forget_thread_values(Image* image) {
   delete image->values;

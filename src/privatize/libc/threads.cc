@@ -22,6 +22,7 @@
 #include "privatize/internal.h"
 #include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
+#include "privatize/load/rank_heaps.h"
 #include "proclet-sched/coroutine/packing.h"
 
 namespace fgmpi::privatize {
@@ -70,7 +71,7 @@ auto run(void* data) -> decltype(static_cast<Function*>(nullptr)(nullptr)) {
   std::unique_ptr<Start<Function>> start(static_cast<Start<Function>*>(data));
   auto [function, argument, thread, image] = *start;
   start.reset();
-  if (image > 0) load_thread_locals(image);
+  if (!g_images.is_loaded(image)) load_thread_locals(image);
   plugins::init_thread_locals(image);
   Adopted adopted(thread);
   return function(argument);
@@ -84,6 +85,7 @@ int create_for_rank(Function* function, void* argument, int no_memory, Create cr
   pthread_t ignored;
   if (!rank) return create(function, argument, &ignored);
   sched::keep_unpacked(rank);
+  begin_threads_of_heaps();
   std::unique_ptr<Start<Function>> start(new (std::nothrow) Start<Function>);
   sched::ThreadOfRank* thread = start ? sched::make_thread(rank) : nullptr;
   if (!thread) return no_memory;

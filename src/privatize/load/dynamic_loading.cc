@@ -68,8 +68,8 @@ bool is_of_program(uintptr_t caller) {
 /// that library.
 uintptr_t of_rank(uintptr_t address, uint32_t k) {
   Images::ImageLocation main;
-  if (g_images.locate(address, &main) && main.image == 0)
-    return g_images.move_to(address, k < g_images.count() ? k : 0);
+  if (g_images.locate(address, &main) && main.image == g_images.loaded_image())
+    return k < g_images.count() ? g_images.move_to(address, k) : address;
   return plugins::of_rank(address, k);
 }
 

@@ -325,10 +325,12 @@ Status make_image(Plugin* p, uint32_t k) {
       shifts.push_back(0);
       continue;
     }
-    // A guest has no image of the program that the process was started with: it uses image
-    // 0's symbols.
-    const uint32_t of_start = k < g_images.count() ? k : 0;
-    shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, of_start)) - base);
+    // A guest has no image of the program that the process was started with: it uses the symbols
+    // of what the dynamic linker loaded.
+    if (!owner && k >= g_images.count())
+      shifts.push_back(0);
+    else
+      shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, k)) - base);
   }
   p->plan.fill(at, [&](const RelocatedWord& w) { return w.value + shifts[w.module]; });
   if (p->tls_module) p->blocks[k] = p->initial_block(k);
@@ -578,6 +580,14 @@ int close(uint32_t k, void* handle) {
     drop_unloaded();
   });
   return result;
+}
+
+void visit_images(uint32_t image,
+                  const std::function<void(const ElfModule& module, uintptr_t base)>& see) {
+  if (!any()) return;
+  std::lock_guard<PlainMutex> lock(state().table);
+  for (const auto& p : state().plugins)
+    if (p->has(image)) see(p->module, p->image(image));
 }
 
 void run_destructors(uint32_t k) {

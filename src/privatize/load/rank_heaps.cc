@@ -9,12 +9,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
+#include "base/environment.h"
 #include "base/error_line.h"
 #include "base/modules.h"
 #include "base/settings.h"
+#include "privatize/image/images.h"
 #include "privatize/internal.h"
 #include "privatize/libc/source_lines.h"
+#include "privatize/load/rank_leaks.h"
+#include "proclet-sched/coroutine/stacks.h"
 
 #pragma weak fgmpi_heap_hooks
 
@@ -25,6 +30,7 @@ namespace fgmpi::privatize {
 namespace {
 
 const heap::HeapHooks* g_hooks = nullptr;
+PresumedRanks g_presumed = {};
 
 /// The values of FGMPI_HEAP, in the order of the table of settings.
 enum class HeapOf : uint8_t { kProcess, kRank };
@@ -53,16 +59,37 @@ void refused(uint32_t index, uint64_t bytes, uint64_t taken, const heap::Ranks::
   end_process(1);
 }
 
+/// Any thread.
+int64_t number_of_calling_rank() {
+  if (on_scheduler_thread() && !on_proclet()) return -1;
+  const sched::Proclet* rank = sched::rank_of_thread();
+  return rank && rank->kind == sched::ProcletKind::kRank ? int64_t{rank->index} : -1;
+}
+
 }  // namespace
 
+void begin_threads_of_heaps() {
+  if (g_hooks) g_hooks->begin_threads();
+}
+
+bool rank_heaps_are_wanted() {
+  return settings::choice<HeapOf>(settings::kHeap) == HeapOf::kRank ||
+         settings::is_set(settings::kRankMemory);
+}
+
+bool rank_heaps_are_named() {
+  const char* heap = environment::text(settings::kRecords[settings::kHeap].name);
+  return (heap && std::string_view(heap) == "rank") ||
+         environment::text(settings::kRecords[settings::kRankMemory].name);
+}
+
 Status begin_rank_heaps(uint32_t ranks) {
-  const bool limited = settings::is_set(settings::kRankMemory);
-  if (settings::choice<HeapOf>(settings::kHeap) != HeapOf::kRank && !limited) return {};
+  if (!rank_heaps_are_wanted()) return {};
   if (!&fgmpi_heap_hooks)
     return error(
         MPI_ERR_ARG,
-        "FGMPI_HEAP=rank, FGMPI_RANK_MEMORY: allowed for a program that mpiexec starts, in "
-        "whose environment they are");
+        "FGMPI_HEAP=rank, FGMPI_RANK_MEMORY: libfgmpi-heap.so is not loaded; allowed for a program "
+        "that mpiexec starts, in whose environment they are, or that is linked with this library");
   if (!in_same_module(reinterpret_cast<const void*>(&malloc),
                       reinterpret_cast<const void*>(&fgmpi_heap_hooks)))
     return error(
@@ -74,16 +101,42 @@ Status begin_rank_heaps(uint32_t ranks) {
   all.index_at = offsetof(sched::Proclet, index);
   all.kind_at = offsetof(sched::Proclet, kind);
   all.ranks = ranks;
-  const PresumedProcess me = presumed_process();
-  all.process = static_cast<uint32_t>(me.number);
-  all.processes = static_cast<uint32_t>(std::max(me.count, me.number + 1));
-  all.limit = limited ? static_cast<uint64_t>(settings::number(settings::kRankMemory)) : 0;
+  const PresumedRanks presumed = presumed_ranks(ranks);
+  all.first = g_presumed.first = presumed.first;
+  all.total = g_presumed.total = presumed.total;
+  if (g_images.in_slots()) {
+    all.image_bytes = g_images.image_bytes();
+    all.image_alignment = g_images.alignment();
+  }
+  if (settings::is_set(settings::kRankMemory))
+    all.limit = static_cast<uint64_t>(settings::number(settings::kRankMemory));
+  all.records_blocks = leaks_are_wanted();
   all.refused = refused;
-  if (const char* reason = fgmpi_heap_hooks()->attach(all))
+  all.rank_of_thread = number_of_calling_rank;
+  heap::SlotPlaces places;
+  if (const char* reason = fgmpi_heap_hooks()->attach(all, &places))
     return error(MPI_ERR_NO_MEM, "%s", reason);
   g_hooks = fgmpi_heap_hooks();
   fgmpi_heap_table = g_hooks->table();
-  return {};
+  sched::place_stacks({places.slots, places.stride, places.stacks_end});
+  if (!g_images.in_slots()) return {};
+  return g_images.move_to_slots(reinterpret_cast<uintptr_t>(places.slots) + places.images,
+                                places.stride);
+}
+
+Status check_rank_heaps(uint64_t first, uint64_t total) {
+  if (!g_hooks || (first == g_presumed.first && total == g_presumed.total)) return {};
+  return error(MPI_ERR_OTHER,
+               "FGMPI_HEAP=rank: this process has the ranks from %llu on of %llu, where its start "
+               "led to %llu of %llu; allowed are numbers of ranks that mpiexec is given (-n with "
+               "-nfg or -ranks for each program)",
+               static_cast<unsigned long long>(first), static_cast<unsigned long long>(total),
+               static_cast<unsigned long long>(g_presumed.first),
+               static_cast<unsigned long long>(g_presumed.total));
+}
+
+void* allocate_for_rank(uint32_t index, size_t bytes) {
+  return g_hooks ? g_hooks->allocate(index, bytes) : std::malloc(bytes);
 }
 
 bool ranks_have_heaps() { return g_hooks != nullptr; }
@@ -92,7 +145,20 @@ heap::HeapUse heap_use_of(uint32_t index) {
   return g_hooks ? g_hooks->use_of(index) : heap::HeapUse();
 }
 
-int64_t heap_owner_of(const void* address) { return g_hooks ? g_hooks->owner_of(address) : -1; }
+void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
+                    void (*visit)(const heap::LeakedBlocks& leak)) {
+  const auto call = [](const heap::LeakedBlocks& leak, void* function) {
+    (*static_cast<void (**)(const heap::LeakedBlocks&)>(function))(leak);
+  };
+  if (g_hooks) g_hooks->find_leaks(index, roots.data(), roots.size(), call, &visit);
+}
+
+int64_t rank_of_heap_end(const void* address) {
+  if (!g_hooks) return -1;
+  const int64_t before =
+      g_hooks->owner_of(static_cast<const char*>(address) - sched::guard_bytes());
+  return before != g_hooks->owner_of(address) ? before : -1;
+}
 
 void end_rank_heap(uint32_t index) {
   if (g_hooks) g_hooks->rank_ends(index);

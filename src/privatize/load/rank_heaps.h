@@ -5,21 +5,36 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/heap_link.h"
 #include "base/status.h"
 
 namespace fgmpi::privatize {
 
-/// Gives each of the process's ranks a heap, if that is wanted. Called once, before ranks run.
-/// Error: they cannot have one; the text says why.
+/// True where the settings ask for heaps of ranks; before the settings are read, where the
+/// environment does.
+bool rank_heaps_are_wanted();
+bool rank_heaps_are_named();
+/// Gives each of the process's ranks a slot for its stack, image and heap, if that is wanted.
+/// Called once, before ranks run. Error: they cannot have one; the text says why.
 Status begin_rank_heaps(uint32_t ranks);
+/// Checks what begin_rank_heaps() has presumed, once it is known. Error: this process or another
+/// one has other ranks than presumed.
+Status check_rank_heaps(uint64_t first, uint64_t total);
+/// Memory for the program of a rank: in its heap, where it has one. nullptr: there is none.
+void* allocate_for_rank(uint32_t index, size_t bytes);
+/// Called when a rank is about to start a thread.
+void begin_threads_of_heaps();
 /// True where ranks have heaps.
 bool ranks_have_heaps();
 /// What the rank of this process has; zero where ranks have no heaps.
 heap::HeapUse heap_use_of(uint32_t index);
-/// The rank of this process in whose slot the address is, or -1. Any thread.
-int64_t heap_owner_of(const void* address);
+/// Calls visit for each place from which the rank has leaked blocks (HeapHooks::find_leaks).
+void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
+                    void (*visit)(const heap::LeakedBlocks& leak));
+/// The rank of this process whose heap ends closely before the address, or -1. Any thread.
+int64_t rank_of_heap_end(const void* address);
 /// The rank has ended, and no code of its program runs any more: its memory is given back.
 void end_rank_heap(uint32_t index);
 

@@ -52,15 +52,30 @@ int64_t launcher_number(environment::Variable variable, int64_t fallback) {
   return text ? parse_int(text).value_or(fallback) : fallback;
 }
 
-/// World rank of this process's first rank, for messages printed before the processes have
-/// exchanged how many ranks each has: assumes equal, or (FGMPI_RANKS) nearly equal, shares.
-uint32_t presumed_first_world_rank(uint32_t ranks) {
-  const auto [process, processes] = presumed_process();
-  if (settings::is_set(settings::kNfg) || !settings::is_set(settings::kRanks))
-    return static_cast<uint32_t>(process * ranks);
-  const int64_t total = settings::number(settings::kRanks);
-  return static_cast<uint32_t>(process * (total / processes) +
-                               std::min(process, total % processes));
+/// Reads "2x3,1x5": two processes of three ranks, then one of five. False: that is not said, or
+/// contradicts what this process knows.
+bool read_shares(uint64_t process, uint64_t processes, uint32_t ranks, PresumedRanks* out) {
+  const char* text = environment::text(environment::kShares);
+  if (!text) return false;
+  uint64_t before = 0;
+  bool found = false;
+  *out = {};
+  for (std::string_view left = text; !left.empty();) {
+    const std::string_view part = split_word(&left, ',');
+    const size_t by = part.find('x');
+    const auto count = parse_int(part.substr(0, by));
+    const auto each = by == part.npos ? std::nullopt : parse_int(part.substr(by + 1));
+    if (!count || !each || *count < 1 || *each < 1) return false;
+    const auto these = static_cast<uint64_t>(*count), per = static_cast<uint64_t>(*each);
+    if (process >= before && process - before < these) {
+      if (per != ranks) return false;
+      out->first = out->total + (process - before) * per;
+      found = true;
+    }
+    before += these;
+    out->total += these * per;
+  }
+  return found && before == processes;
 }
 
 int plain_process_main(Program& program) {
@@ -74,6 +89,7 @@ int plain_process_main(Program& program) {
 }
 
 void prepare_switching();
+void show_images();
 
 /// The process's arguments, where it has several ranks. Never destroyed: ranks may begin until the
 /// process ends.
@@ -92,12 +108,13 @@ int process_main(int argc, char** argv, char** envp) {
   g_program.argc = argc;
   g_program.argv = argv;
   g_program.envp = envp;
-  if (g_program.ranks > 1) g_arguments.assign(argv, argv + argc);
+  if (g_program.ranks > 1 || rank_heaps_are_wanted()) g_arguments.assign(argv, argv + argc);
   redirect_rank_output(g_program.ranks);
   prepare_switching();
-  if (g_mode == ImageMode::kImages) share_processors(g_program.ranks);
+  if (g_mode == ImageMode::kImages && g_program.ranks > 1) share_processors(g_program.ranks);
   g_images.record_copied_objects();
   end_unless_ok(begin_rank_heaps(g_program.ranks));
+  if (g_mode == ImageMode::kImages) show_images();
   int status = g_runtime.process_main(g_program);
   restore_streams();
   finish_output();
@@ -177,7 +194,9 @@ bool binds_functions() { return g_images.program().imports("FGmpiexec"); }
 Status choose_mode(uint32_t ranks, ImageMode* mode, std::vector<PrivateLibrary>* libraries) {
   FGMPI_TRY(g_images.read_modules({}));  // also with one rank: crash reports need the program
   *mode = ranks == 1 ? ImageMode::kSingle : ImageMode::kShared;
-  if (ranks == 1) return Status();
+  // A program that only loads MPI, such as an interpreter, stays as it is while it is alone.
+  const bool in_slots = rank_heaps_are_wanted() && (ranks > 1 || is_linked_with_mpi());
+  if (ranks == 1 && !in_slots) return Status();
   const auto wanted = settings::choice<Privatize>(settings::kPrivatize);
   if (wanted == Privatize::kOff) return Status();
   if (wanted == Privatize::kAuto && binds_functions()) return Status();
@@ -186,22 +205,28 @@ Status choose_mode(uint32_t ranks, ImageMode* mode, std::vector<PrivateLibrary>*
   FGMPI_TRY(choose_private_libraries(g_images.program(), library_wishes(), has_state, libraries));
   if (!has_state && libraries->empty()) return Status();
   FGMPI_TRY(read_modules(*libraries));
-  FGMPI_TRY(g_images.can_be_imaged());
-  FGMPI_TRY(g_images.prepare(ranks, settings::choice<ImageLayout>(settings::kImageMappings)));
+  Status possible = g_images.can_be_imaged();
+  if (!possible.ok() && ranks == 1) return g_images.read_modules({});  // it needs no image
+  FGMPI_TRY(std::move(possible));
+  FGMPI_TRY(
+      g_images.prepare(ranks, settings::choice<ImageLayout>(settings::kImageMappings), in_slots));
   *mode = ImageMode::kImages;
   return Status();
 }
 
-void become_images(uint32_t ranks) {
-  for (const ElfModule& m : g_images.modules()) m.disown_destructors();
+/// Tells debuggers and tools where the images are.
+void show_images() {
+  const uint32_t first = g_images.in_slots() ? 0 : 1;
   fgmpi_debug_table.image_region = g_images.region_low();
   fgmpi_debug_table.image_stride = g_images.stride();
-  fgmpi_debug_table.image_count = ranks;
+  fgmpi_debug_table.image_count = g_images.count();
   fgmpi_debug_table.program_base = g_images.program().base();
+  fgmpi_debug_table.image_first = first;
+  fgmpi_debug_table.image_bytes = g_images.image_bytes();
   for (size_t m = 0; m < g_images.modules().size(); ++m)
-    sched::show_to_debugger(
-        new sched::DebugImages{nullptr, m == 0 ? "" : g_images.modules()[m].path().c_str(),
-                               g_images.base_of(m, 1), g_images.stride(), 1, ranks - 1});
+    sched::show_to_debugger(new sched::DebugImages{
+        nullptr, m == 0 ? "" : g_images.modules()[m].path().c_str(), g_images.base_of(m, first),
+        g_images.stride(), first, g_images.count() - first});
 }
 
 /// The C library gets this function in place of the program's constructors. Those run on the
@@ -240,17 +265,19 @@ void prepare_switching() {
   if (g_mode == ImageMode::kImages) {
     g_rank_images = new Image[g_program.ranks];
     add_areas_of_program();
-    init_areas(&g_rank_images[0]);
+    if (g_images.is_loaded(0)) init_areas(&g_rank_images[0]);
   }
-  install_switch_hook(g_rank_images);
+  install_switch_hook(g_images.is_loaded(0) ? g_rank_images : nullptr);
 }
 
-/// A copy of the process's arguments for a rank, in one block. The original vector is rank 0's,
-/// which may have changed it before other ranks begin.
-char** copy_arguments() {
+/// The arguments of a rank: a copy of the process's, in one block. The original vector is rank 0's,
+/// which may have changed it before other ranks begin, unless all of a rank's memory is in its
+/// slot.
+char** arguments_of(uint32_t index) {
+  if (index == 0 && !ranks_have_heaps()) return g_program.argv;
   size_t bytes = (g_arguments.size() + 1) * sizeof(char*);
   for (const std::string& word : g_arguments) bytes += word.size() + 1;
-  auto** copy = static_cast<char**>(malloc(bytes));
+  auto** copy = static_cast<char**>(allocate_for_rank(index, bytes));
   FGMPI_CHECK(copy);
   char* to = reinterpret_cast<char*>(copy + g_arguments.size() + 1);
   for (size_t i = 0; i < g_arguments.size(); ++i) {
@@ -265,13 +292,11 @@ char** copy_arguments() {
 void enter_image(uint32_t k) {
   Image* image = &g_rank_images[k];
   image->index = k;
-  if (k == 0) {
-    image->argv = g_program.argv;
-  } else {
+  if (!g_images.is_loaded(k)) {
     end_unless_ok(g_images.make(k));
     init_areas(image);
-    image->argv = copy_arguments();
   }
+  image->argv = arguments_of(k);
   sched::current()->image = image;
   load_image(image);
   reset_getopt();
@@ -283,20 +308,28 @@ void construct(const Image& image) {
     modules[m].run_constructors(g_images.base_of(m, image.index), g_program.argc, image.argv,
                                 g_program.envp);
   };
-  // The dynamic linker has run the constructors of image 0's libraries. Its list has dependencies
-  // last, so the loop goes backwards.
-  if (image.index > 0)
+  // The dynamic linker has run the constructors of the libraries that it has loaded. Its list has
+  // dependencies last, so the loop goes backwards.
+  if (!g_images.is_loaded(image.index))
     for (size_t m = modules.size(); m-- > 1;) run(m);
   run(0);
 }
 
 }  // namespace
 
-PresumedProcess presumed_process() {
-  return {
-      launcher_number(environment::kPmiRank, launcher_number(environment::kPmixRank, 0)),
-      std::max<int64_t>(
-          launcher_number(environment::kPmiSize, launcher_number(environment::kSlurmTasks, 1)), 1)};
+PresumedRanks presumed_ranks(uint32_t of_this_process) {
+  const auto process = static_cast<uint64_t>(
+      launcher_number(environment::kPmiRank, launcher_number(environment::kPmixRank, 0)));
+  const int64_t said =
+      launcher_number(environment::kPmiSize, launcher_number(environment::kSlurmTasks, 1));
+  const uint64_t processes =
+      std::max(static_cast<uint64_t>(std::max<int64_t>(said, 1)), process + 1);
+  PresumedRanks ranks;
+  if (read_shares(process, processes, of_this_process, &ranks)) return ranks;
+  if (settings::is_set(settings::kNfg) || !settings::is_set(settings::kRanks))
+    return {process * of_this_process, processes * of_this_process};
+  const auto total = static_cast<uint64_t>(settings::number(settings::kRanks));
+  return {process * (total / processes) + std::min(process, total % processes), total};
 }
 
 void prepare_for_guests() {
@@ -324,8 +357,7 @@ int run_rank(uint32_t local_index) {
       g_runtime.run_bound_function();
       exit(0);
     }
-    exit(g_main(g_program.argc, local_index == 0 ? g_program.argv : copy_arguments(),
-                g_program.envp));
+    exit(g_main(g_program.argc, arguments_of(local_index), g_program.envp));
   }
   sched::call_on_host([&] { enter_image(local_index); });
   const Image& image = g_rank_images[local_index];
@@ -357,12 +389,13 @@ static void prepare_program() {
     end_unless_ok(g_images.read_modules({}));
   }
   if (only_list) list_libraries(libraries);
-  if (g_mode == ImageMode::kImages) become_images(g_program.ranks);
+  if (g_mode == ImageMode::kImages)
+    for (const ElfModule& m : g_images.modules()) m.disown_destructors();
   if (g_program.ranks > 1 && !late && is_first_process_of_job()) {
     if (settings::on(settings::kVerbose)) report_private_libraries(libraries);
     warn_of_shared_libraries(libraries);
   }
-  set_first_world_rank(presumed_first_world_rank(g_program.ranks));
+  set_first_world_rank(static_cast<uint32_t>(presumed_ranks(g_program.ranks).first));
   install_crash_reports();
   if (g_mode == ImageMode::kImages) install_image_packing();
 }

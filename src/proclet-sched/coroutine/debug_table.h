@@ -4,7 +4,8 @@
 //   version | proclet bytes | ranks | rank count | first world rank | &current |
 //   offsets in a proclet: context, wait, state, stack_low, stack_size |
 //   image region | image stride | image count | load address of the program |
-//   first of the modules' images | words of the packer, one a rank, or 0
+//   first of the modules' images | words of the packer, one a rank, or 0 |
+//   the rank whose image is at the start of the region | bytes of an image
 //
 // A suspended proclet's context points to:
 //   x86-64: fpu state, rip, rbp, 128 bytes without meaning; the other registers are in the frames
@@ -29,7 +30,7 @@ struct DebugImages {
 };
 
 struct DebugTable {
-  uint64_t version = 5;
+  uint64_t version = 6;
   uint64_t proclet_bytes = sizeof(Proclet);
   Proclet* ranks = nullptr;
   uint64_t rank_count = 0;
@@ -43,8 +44,9 @@ struct DebugTable {
   uint64_t image_region = 0, image_stride = 0, image_count = 0, program_base = 0;
   DebugImages* images = nullptr;
   const uint64_t* pack_words = nullptr;
+  uint64_t image_first = 1, image_bytes = 0;
 };
-static_assert(sizeof(DebugTable) == 17 * 8 && sizeof(DebugImages) == 6 * 8,
+static_assert(sizeof(DebugTable) == 19 * 8 && sizeof(DebugImages) == 6 * 8,
               "read by the debugger script");
 
 /// Adds the images to the list that the debugger reads, which stores the pointer. One thread at a

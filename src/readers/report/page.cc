@@ -420,10 +420,11 @@ class Page {
                        "at most " + bytes_words(static_cast<double>(run_.unexpected_most)) + ".";
     uint64_t images = 0;
     for (const ProcessFile& p : run_.processes)
-      if (p.header().image_count > 1) images += p.header().image_count - 1;
+      if (p.header().image_count > p.header().image_first)
+        images += p.header().image_count - p.header().image_first;
     if (images)
       text += " " + number_words(images) + " ranks have images of the program of their own, " +
-              bytes_words(static_cast<double>(run_.processes[0].header().image_stride)) +
+              bytes_words(static_cast<double>(run_.processes[0].header().image_bytes)) +
               " of address space each; memory is taken only by the pages that they write.";
     return {text, fit_words(first, more, most / ranks)};
   }

@@ -200,7 +200,8 @@ std::vector<CollectiveRecord> ProcessFile::collectives_of(const FamilyRecord& fa
 findings::Site ProcessFile::place_of_last_call(const RankRecord& rank) const {
   const ProfileHeader& h = *header_;
   const uint64_t in_region = rank.site - h.image_region;
-  if (h.image_count < 2 || h.image_stride == 0 || in_region >= h.image_stride * (h.image_count - 1))
+  if (h.image_count <= h.image_first || h.image_stride == 0 ||
+      in_region >= h.image_stride * (h.image_count - h.image_first))
     return place(rank.site);
   // The program is first in an image. Behind it are the libraries of which each rank has a copy.
   return place(h.program_base + in_region % h.image_stride);

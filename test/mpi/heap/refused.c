@@ -14,8 +14,9 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 100000; ++i) memset(malloc(10000), 1, 10000);
   if (!strcmp(what, "beyond") && rank == 1) {
     volatile char* first = malloc(10);
-    const unsigned long slot = (unsigned long)first & ~0xfffffffffUL; /* 64 GiB, for so few ranks */
-    *(volatile char*)(slot + (1UL << 36) - 1) = 1;
+    const unsigned long slot =
+        (unsigned long)first & ~0x3fffffffffUL; /* 256 GiB, for so few ranks */
+    *(volatile char*)(slot + (1UL << 38)) = 1;
   }
   if (!strcmp(what, "huge") && malloc((size_t)1 << 40)) return 5;
   if (!strcmp(what, "wait")) {

@@ -2,6 +2,10 @@
 // aligned, and all memory comes back.
 #include "heap/rank_heap.h"
 
+#include "base/page.h"
+#include "heap/blocks.h"
+#include "heap/leaks.h"
+
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -14,14 +18,24 @@
 namespace fgmpi::heap {
 namespace {
 
+Ranks ranks_of(uint32_t here, uint64_t first, uint64_t total, size_t image_bytes = 0) {
+  Ranks ranks{};
+  ranks.ranks = here;
+  ranks.first = first;
+  ranks.total = total;
+  ranks.image_bytes = image_bytes;
+  ranks.image_alignment = 4096;
+  return ranks;
+}
+
 class RankHeapTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_TRUE(slots_.place(1, 3, 4).ok());
-    const Status mapped = slots_.map(4);
+    ASSERT_TRUE(slots_.place(ranks_of(4, 4, 12, 100000)).ok());
+    const Status mapped = slots_.map();
     ASSERT_TRUE(mapped.ok()) << mapped.what();
   }
-  void TearDown() override { munmap(slots_.of_rank(0), slots_.bytes); }
+  void TearDown() override { munmap(slots_.places.slots, slots_.all + page_bytes()); }
 
   RankHeap* make(uint32_t rank, uint64_t limit = 0) {
     RankHeap* heap = RankHeap::at(slots_.of_rank(rank));
@@ -54,21 +68,47 @@ TEST(SizeNumbers, CoverEachSizeOnce) {
   }
 }
 
-TEST(SlotsOfJob, AreApartAndFollowFromNumbersAlone) {
-  uintptr_t end = kFirst;
+TEST(SlotsOfJob, FollowFromTheWorldRankAlone) {
+  const char* end = nullptr;
   for (uint32_t process = 0; process < 5; ++process) {
     Slots slots;
-    ASSERT_TRUE(slots.place(process, 5, 1000).ok());
-    EXPECT_GE(slots.first, end);
-    end = slots.first + slots.bytes;
+    ASSERT_TRUE(slots.place(ranks_of(1000, process * 1000, 5000, 50000)).ok());
+    EXPECT_GE(slots.places.slots, end);
+    end = slots.places.slots + 1000 * slots.stride();
     EXPECT_EQ(slots.rank_of(slots.of_rank(7) + 5), 7u);
     EXPECT_EQ(slots.offset_of(slots.of_rank(7) + 5), 5u);
+    Slots one;
+    ASSERT_TRUE(one.place(ranks_of(1, process * 1000 + 7, 5000, 50000)).ok());
+    EXPECT_EQ(one.of_rank(0), slots.of_rank(7));
+    EXPECT_EQ(slots.owner_of(slots.places.slots), 0);
+    EXPECT_EQ(slots.owner_of(slots.of_rank(3) - 1), 3);
+    EXPECT_EQ(slots.owner_of(slots.of_rank(3) + slots.heap_bytes() - 1), 3);
+    EXPECT_EQ(slots.owner_of(slots.of_rank(3) + slots.heap_bytes()), 4);
+    EXPECT_EQ(slots.owner_of(slots.places.slots - 1), -1);
+    EXPECT_EQ(slots.owner_of(end), -1);
   }
-  EXPECT_LE(end, kFirst + kAll);
+  EXPECT_LE(reinterpret_cast<uintptr_t>(end), kFirst + kAll);
+}
+
+TEST(SlotsOfJob, HaveRoomForStackAndImage) {
+  for (uint64_t total : {uint64_t{1}, uint64_t{9}, uint64_t{4096}, uint64_t{1000000}})
+    for (size_t image : {size_t{0}, size_t{5000}, size_t{400} << 10}) {
+      Slots slots;
+      ASSERT_TRUE(slots.place(ranks_of(1, total - 1, total, image)).ok());
+      const SlotPlaces& places = slots.places;
+      EXPECT_GE(places.stacks_end, slots.stride() / 8 < kMostBeforeStacksEnd
+                                       ? slots.stride() / 8
+                                       : kMostBeforeStacksEnd);
+      EXPECT_GE(places.images, places.stacks_end);
+      EXPECT_GE(places.heap, places.images + image);
+      EXPECT_EQ(places.heap % kSpanBytes, 0u);
+      EXPECT_GT(slots.heap_bytes(), slots.half() + slots.stride() / 8 - 1);
+    }
   Slots many;
-  EXPECT_TRUE(many.place(1, 2, 500000).ok());
+  EXPECT_TRUE(many.place(ranks_of(500000, 500000, 1000000)).ok());
   EXPECT_GE(many.shift, 24u);
-  EXPECT_FALSE(many.place(0, 1 << 20, 1 << 20).ok());
+  EXPECT_FALSE(many.place(ranks_of(1 << 20, 0, uint64_t{1} << 40)).ok());
+  EXPECT_FALSE(many.place(ranks_of(1, 0, 1000000, size_t{16} << 20)).ok());
 }
 
 TEST_F(RankHeapTest, AnIdleHeapHasOnePage) {
@@ -143,7 +183,7 @@ TEST_F(RankHeapTest, RandomProgramsBesideAModel) {
     for (const auto& [block, is] : model) free(heap, block);
     free(heap, heap->allocate(100000));  // takes what was given back
     EXPECT_EQ(heap->use().in_use, 0u);
-    madvise(heap, (size_t{1} << slots_.shift) - 65536, MADV_DONTNEED);
+    madvise(heap, slots_.heap_bytes(), MADV_DONTNEED);
   }
 }
 
@@ -175,6 +215,126 @@ TEST_F(RankHeapTest, OtherThreadsGiveBlocksBack) {
   for (std::thread& thread : threads) thread.join();
   free(heap, heap->allocate(100000));  // takes what was given back
   EXPECT_EQ(heap->use().in_use, 0u);
+}
+
+TEST_F(RankHeapTest, MappingsBesideAModel) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    std::mt19937 random(seed);
+    RankHeap* heap = make(seed % 4);
+    RankMappings& mappings = heap->mappings();
+    std::map<size_t, bool> pages;  // in use: charged?
+    constexpr size_t kPage = 4096;
+    for (int step = 0; step < 3000; ++step) {
+      const size_t bytes = (1 + random() % 9) * kPage;
+      if (random() % 2) {
+        const bool charged = random() % 3 != 0;
+        const size_t at = mappings.take(heap, bytes, charged);
+        ASSERT_NE(at, 0u);
+        ASSERT_TRUE(mappings.has(at, bytes));
+        for (size_t page = at; page < at + bytes; page += kPage)
+          ASSERT_TRUE(pages.emplace(page, charged).second);
+      } else if (!pages.empty() && random() % 4 == 0) {
+        // Makes a run of pages longer where nothing is behind it.
+        const auto last = std::prev(pages.end());
+        const size_t end = last->first + kPage;
+        const bool charged = last->second;
+        ASSERT_TRUE(mappings.grow(heap, end, bytes));
+        for (size_t page = end; page < end + bytes; page += kPage) pages[page] = charged;
+      } else {
+        const size_t at = mappings.first() + random() % 400 * kPage;
+        ASSERT_TRUE(mappings.give_up(heap, at, bytes));
+        for (size_t page = at; page < at + bytes; page += kPage) pages.erase(page);
+      }
+      EXPECT_EQ(mappings.any(), !pages.empty());
+    }
+    uint64_t charged = 0;
+    for (const auto& [page, is] : pages) charged += is ? kPage : 0;
+    const uint64_t before = heap->taken();
+    ASSERT_TRUE(mappings.give_up(heap, mappings.first(), size_t{1} << 30));
+    EXPECT_EQ(before - heap->taken(), charged);
+    EXPECT_FALSE(mappings.any());
+    madvise(heap, slots_.heap_bytes(), MADV_DONTNEED);
+  }
+}
+
+TEST(BlockPlaces, BesideAModel) {
+  std::mt19937 random(3);
+  std::map<uintptr_t, size_t> model;
+  for (int step = 0; step < 200000; ++step) {
+    const uintptr_t block = kFirst + random() % 6000 * 16;
+    if (random() % 2) {
+      add_block(reinterpret_cast<void*>(block), random() % 100, nullptr);
+      model[block] = 0;
+    } else {
+      remove_block(reinterpret_cast<void*>(block));
+      model.erase(block);
+    }
+  }
+  const std::vector<PlacedBlock> all = blocks_between(kFirst, kFirst + kAll);
+  ASSERT_EQ(all.size(), model.size());
+  size_t i = 0;
+  for (const auto& [block, unused] : model) EXPECT_EQ(~all[i++].inverted, block);
+  const uintptr_t middle = kFirst + 3000 * 16;
+  EXPECT_EQ(blocks_between(kFirst, middle).size(),
+            static_cast<size_t>(std::distance(model.begin(), model.lower_bound(middle))));
+  for (const auto& [block, unused] : model) remove_block(reinterpret_cast<void*>(block));
+  EXPECT_TRUE(blocks_between(kFirst, kFirst + kAll).empty());
+}
+
+TEST(Leaks, AreWhatNoPointerLeadsTo) {
+  // Random graphs of blocks beside a search in the model.
+  constexpr size_t kBlocks = 200, kWords = 6;
+  static uintptr_t memory[kBlocks][kWords];
+  const auto low = reinterpret_cast<uintptr_t>(memory);
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<std::vector<size_t>> leads(kBlocks);
+    for (size_t i = 0; i < kBlocks; ++i) {
+      add_block(memory[i], sizeof memory[i], reinterpret_cast<void*>(1 + i % 7));
+      for (size_t w = 0; w < kWords; ++w) {
+        memory[i][w] = random() % 3 ? random() : 0;
+        if (random() % 8) continue;
+        const size_t to = random() % kBlocks;
+        memory[i][w] = reinterpret_cast<uintptr_t>(memory[to]) + random() % sizeof memory[to];
+        leads[i].push_back(to);
+      }
+    }
+    uintptr_t roots[3];
+    std::vector<bool> reached(kBlocks);
+    std::vector<size_t> open;
+    for (uintptr_t& root : roots) {
+      open.push_back(random() % kBlocks);
+      root = reinterpret_cast<uintptr_t>(memory[open.back()]);
+    }
+    while (!open.empty()) {
+      const size_t at = open.back();
+      open.pop_back();
+      if (reached[at]) continue;
+      reached[at] = true;
+      open.insert(open.end(), leads[at].begin(), leads[at].end());
+    }
+    const MemoryRange range = {reinterpret_cast<char*>(roots), reinterpret_cast<char*>(roots + 3)};
+    std::map<size_t, uint64_t> expected;
+    for (size_t i = 0; i < kBlocks; ++i)
+      if (!reached[i]) ++expected[1 + i % 7];
+    const std::vector<LeakedBlocks> found = find_leaks(low, low + sizeof memory, &range, 1);
+    ASSERT_EQ(found.size(), expected.size());
+    for (const LeakedBlocks& leak : found) {
+      EXPECT_EQ(leak.blocks, expected[reinterpret_cast<uintptr_t>(leak.place)]);
+      EXPECT_EQ(leak.bytes, leak.blocks * sizeof memory[0]);
+    }
+    for (auto& block : memory) remove_block(block);
+  }
+}
+
+TEST_F(RankHeapTest, TheLimitHoldsForMappings) {
+  RankHeap* heap = make(1, 1 << 20);
+  EXPECT_EQ(heap->mappings().take(heap, 1 << 20, true), 0u);
+  EXPECT_NE(heap->mappings().take(heap, size_t{1} << 30, false), 0u);
+  const size_t at = heap->mappings().take(heap, 1 << 19, true);
+  ASSERT_NE(at, 0u);
+  EXPECT_FALSE(heap->mappings().grow(heap, at + (1 << 19), 1 << 19));
+  EXPECT_EQ(heap->mappings().take(heap, slots_.heap_bytes(), false), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,150 @@
+// mmap and its relatives, in front of the C library's: private anonymous memory that a rank asks
+// for anywhere comes from its slot. mprotect, madvise and msync need nothing: the pages are the
+// kernel's.
+//
+// A mapping that finds no room in the slot, such as a reservation of a terabyte, is the process's.
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/page.h"
+#include "heap/running.h"
+
+#define EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace fgmpi::heap {
+namespace {
+
+void* kernel_map(void* at, size_t bytes, int protection, int flags, int fd, off_t offset) {
+  return reinterpret_cast<void*>(
+      syscall(SYS_mmap, at, bytes, protection, flags, fd, static_cast<long>(offset)));
+}
+
+/// The heap in whose part for mappings this range lies, or nullptr.
+RankHeap* heap_of_mapping(const void* at, size_t bytes) {
+  const Slots& slots = g_process.slots;
+  if (!slots.has(at)) return nullptr;
+  RankHeap* heap = RankHeap::at(slots.of_rank(slots.rank_of(at)));
+  return heap->exists() && heap->mappings().has(slots.offset_of(at), bytes) ? heap : nullptr;
+}
+
+/// nullptr: it cannot be had from the slot. MAP_FAILED: the rank's limit is reached.
+void* map_in_slot(uint32_t index, size_t bytes, int protection, int flags) {
+  char* at;
+  bool refused;
+  {
+    const HeapUser user(index);
+    RankHeap* heap = user.heap();
+    const bool charged = (protection & PROT_WRITE) != 0;
+    const size_t offset = heap->mappings().take(heap, bytes, charged);
+    refused = !offset && charged && !heap->has_room_for(bytes);
+    at = offset ? heap->address_of(offset) : nullptr;
+  }
+  if (refused) {
+    refuse(index, bytes);
+    return MAP_FAILED;
+  }
+  if (!at) return nullptr;
+  if (protection != (PROT_READ | PROT_WRITE)) mprotect(at, bytes, protection);
+  if (flags & MAP_POPULATE) madvise(at, bytes, MADV_WILLNEED);
+  return at;
+}
+
+void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offset,
+          const void* place) {
+  constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_POPULATE;
+  const bool plain = !at && bytes && (flags & MAP_ANONYMOUS) && !(flags & ~kPlain);
+  uint32_t index;
+  if (plain && finds_rank(&index, place))
+    if (void* got = map_in_slot(index, page_up(bytes, machine_page_bytes()), protection, flags))
+      return got;
+  return kernel_map(at, bytes, protection, flags, fd, offset);
+}
+
+/// Makes pages as they are while they belong to no mapping.
+bool reset(RankHeap* heap, void* at, size_t bytes) {
+  const HeapUser user(g_process.slots.rank_of(at));
+  if (!heap->mappings().give_up(heap, heap->offset_of(at), bytes)) {
+    errno = ENOMEM;
+    return false;
+  }
+  reset_mappings(heap, heap->offset_of(at), bytes);
+  return true;
+}
+
+int unmap(void* at, size_t bytes) {
+  const size_t whole = page_up(bytes, machine_page_bytes());
+  RankHeap* heap = bytes ? heap_of_mapping(at, whole) : nullptr;
+  if (!heap || reinterpret_cast<uintptr_t>(at) % machine_page_bytes() != 0)
+    return static_cast<int>(syscall(SYS_munmap, at, bytes));
+  return reset(heap, at, whole) ? 0 : -1;
+}
+
+void* kernel_remap(void* at, size_t before, size_t bytes, int flags, void* to) {
+  return reinterpret_cast<void*>(syscall(SYS_mremap, at, before, bytes, flags, to));
+}
+
+/// Moves the pages of a mapping in a slot to another address, and gives up their place.
+void* move_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
+  void* moved = kernel_remap(at, before, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+  if (moved == MAP_FAILED && errno == EFAULT && bytes > before) {  // of several protections
+    std::memcpy(to, at, before);
+    moved = to;
+  }
+  if (moved != MAP_FAILED) reset(heap, at, before);
+  return moved;
+}
+
+void* remap(void* at, size_t before, size_t bytes, int flags, void* to, const void* place) {
+  const size_t page = machine_page_bytes(), now = page_up(before, page),
+               then = page_up(bytes, page);
+  RankHeap* heap = before && bytes ? heap_of_mapping(at, now) : nullptr;
+  if (!heap || (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)))
+    return kernel_remap(at, before, bytes, flags, to);
+  if (flags & MREMAP_FIXED) return move_to(heap, at, now, then, to);
+  if (then <= now) {
+    if (then < now && !reset(heap, static_cast<char*>(at) + then, now - then)) return MAP_FAILED;
+    return at;
+  }
+  {
+    const HeapUser user(g_process.slots.rank_of(at));
+    if (heap->mappings().grow(heap, heap->offset_of(at) + now, then - now)) return at;
+  }
+  if (!(flags & MREMAP_MAYMOVE)) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  void* other =
+      map(nullptr, then, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, place);
+  return other == MAP_FAILED ? other : move_to(heap, at, now, then, other);
+}
+
+}  // namespace
+}  // namespace fgmpi::heap
+
+using namespace fgmpi::heap;
+
+EXPORT void* mmap(void* at, size_t bytes, int protection, int flags, int fd,
+                  off_t offset) noexcept {
+  return map(at, bytes, protection, flags, fd, offset, __builtin_return_address(0));
+}
+EXPORT void* mmap64(void* at, size_t bytes, int protection, int flags, int fd,
+                    off_t offset) noexcept {
+  return map(at, bytes, protection, flags, fd, offset, __builtin_return_address(0));
+}
+EXPORT int munmap(void* at, size_t bytes) noexcept { return unmap(at, bytes); }
+
+EXPORT void* mremap(void* at, size_t before, size_t bytes, int flags, ...) noexcept {
+  void* to = nullptr;
+  if (flags & MREMAP_FIXED) {
+    va_list more;
+    va_start(more, flags);
+    to = va_arg(more, void*);
+    va_end(more);
+  }
+  return remap(at, before, bytes, flags, to, __builtin_return_address(0));
+}

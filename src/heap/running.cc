@@ -1,0 +1,156 @@
+// Which rank's heap a call is about; the start of heaps, and what the library asks of them.
+#include "heap/running.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "base/page.h"
+#include "heap/leaks.h"
+#include "heap/taken_at.h"
+
+namespace fgmpi::heap {
+
+namespace {
+const void* const g_nobody = nullptr;
+}
+constinit HeapProcess g_process = {
+    {&g_nobody, 0, 0, 0, 0, 1, 0, 0, 0, false, nullptr, nullptr}, {}, {}, false, false, 0};
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool t_schedules_alone = false;
+
+bool is_rank_with_threads(uint32_t* index) {
+  if (!g_process.threads || on_host_stack()) return false;
+  const int64_t rank = g_process.ranks.rank_of_thread();
+  *index = static_cast<uint32_t>(rank);
+  return rank >= 0 && *index < g_process.ranks.ranks;
+}
+
+HeapUser::HeapUser(uint32_t index)
+    : heap_(RankHeap::at(g_process.slots.of_rank(index))), locked_(g_process.threads) {
+  if (locked_) heap_->lock().lock();
+  heap_at(index);
+}
+
+void* refuse(uint32_t index, size_t bytes) {
+  errno = ENOMEM;
+  if (!g_process.ranks.refused) return nullptr;
+  Ranks::TakingPlace most[kMostTakingPlaces] = {};
+  const size_t count = most_taken_at(index, most);
+  g_process.ranks.refused(index, bytes, heap_at(index)->taken(), most, count);
+  return nullptr;
+}
+
+// ---- For the library ----------------------------------------------------------------------------
+
+namespace {
+
+/// The heap of the calling thread's rank, which a fork must not leave locked.
+RankHeap* g_forking = nullptr;
+
+void begin_threads() {
+  if (g_process.threads || !g_process.slots.bytes) return;
+  g_process.threads = true;
+  t_schedules_alone = false;
+  pthread_atfork(
+      [] {
+        uint32_t index;
+        g_forking = is_rank_with_threads(&index) ? heap_at(index) : nullptr;
+        if (g_forking) g_forking->lock().lock();
+      },
+      [] {
+        if (g_forking) g_forking->lock().unlock();
+      },
+      [] {
+        if (g_forking) g_forking->lock().unlock();
+      });
+}
+
+const char* attach(const Ranks& ranks, SlotPlaces* places) {
+  static char words[512];
+  Slots slots;
+  Status placed = slots.place(ranks);
+  if (placed.ok()) placed = slots.map();
+  if (!placed.ok()) {
+    snprintf(words, sizeof words, "%s", placed.what().c_str());
+    return words;
+  }
+  g_process.counts = ranks.limit && begin_taken_at();
+  g_process.slots = slots;
+  g_process.ranks = ranks;
+  // Behind the last frame are arguments and the environment, which are less than this.
+  g_process.host_stack_end =
+      reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + (uintptr_t{16} << 20);
+  t_schedules_alone = true;
+  if (ranks.records_blocks) begin_threads();  // the ways that record
+  *places = slots.places;
+  return nullptr;
+}
+
+/// nullptr: the rank has no heap.
+RankHeap* heap_of(uint32_t index) {
+  if (!g_process.slots.bytes || index >= g_process.ranks.ranks) return nullptr;
+  RankHeap* heap = RankHeap::at(g_process.slots.of_rank(index));
+  return heap->exists() ? heap : nullptr;
+}
+
+HeapUse use_of(uint32_t index) {
+  const RankHeap* heap = heap_of(index);
+  return heap ? heap->use() : HeapUse();
+}
+
+uint64_t taken_of(uint32_t index) {
+  const RankHeap* heap = heap_of(index);
+  return heap ? heap->taken() : 0;
+}
+
+void rank_ends(uint32_t index) {
+  RankHeap* heap = heap_of(index);
+  if (!heap) return;
+  const bool mapped = heap->mappings().any();
+  const size_t first = heap->mappings().first(), bytes = g_process.slots.heap_bytes();
+  if (mapped) reset_mappings(heap, first, page_down(bytes) - first);
+  madvise(static_cast<void*>(heap), bytes, MADV_DONTNEED);
+}
+
+HeapsTable table() {
+  const Slots& slots = g_process.slots;
+  return {1, slots.first, slots.shift, g_process.ranks.ranks};
+}
+
+void* allocate_for(uint32_t index, size_t bytes) {
+  if (!g_process.slots.bytes || index >= g_process.ranks.ranks) return __libc_malloc(bytes);
+  const HeapUser user(index);
+  void* block = user.heap()->allocate(bytes);
+  return block ? block : refuse(index, bytes);
+}
+
+void find_leaks_of(uint32_t index, const MemoryRange* roots, size_t count,
+                   void (*visit)(const LeakedBlocks& leak, void* data), void* data) {
+  RankHeap* heap = g_process.ranks.records_blocks ? heap_of(index) : nullptr;
+  if (!heap) return;
+  std::vector<MemoryRange> all(roots, roots + count);
+  heap->mappings().visit([&](size_t first, size_t end) {
+    all.push_back({heap->address_of(first), heap->address_of(end)});
+  });
+  const auto low = reinterpret_cast<uintptr_t>(heap);
+  for (const LeakedBlocks& leak :
+       find_leaks(low, low + g_process.slots.heap_bytes(), all.data(), all.size()))
+    visit(leak, data);
+}
+
+int64_t owner_of(const void* address) { return g_process.slots.owner_of(address); }
+
+constexpr HeapHooks kHooks = {attach, use_of,       taken_of,      begin_threads, rank_ends,
+                              table,  allocate_for, find_leaks_of, owner_of};
+
+}  // namespace
+}  // namespace fgmpi::heap
+
+extern "C" __attribute__((visibility("default"))) const fgmpi::heap::HeapHooks* fgmpi_heap_hooks() {
+  return &fgmpi::heap::kHooks;
+}
