@@ -1,4 +1,4 @@
-/* FGMPI_HEAP=rank: each rank's memory lies in a range that no other rank has; blocks of all sizes keep what is written to them,
+/* FGMPI_HEAP=rank: each rank's stack, variables and memory lie in a range that no other rank has; blocks of all sizes keep what is written to them,
  * and a collocated rank may free them. */
 #include <malloc.h>
 #include <mpi.h>
@@ -16,14 +16,19 @@ static void check(int ok, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+/* Counts addresses as the rank's. */
+static void note(const void* block, size_t bytes) {
+  if ((uintptr_t)block < low) low = (uintptr_t)block;
+  if ((uintptr_t)block + bytes > high) high = (uintptr_t)block + bytes;
+}
+
 /* Fills a block and counts its addresses as the rank's. */
 static void* noted(void* block, size_t bytes) {
   check(block != NULL, "no memory");
   check((uintptr_t)block % 16 == 0, "a block that is not aligned");
   check(malloc_usable_size(block) >= bytes, "a block that is too small");
   memset(block, (int)(bytes & 255), bytes);
-  if ((uintptr_t)block < low) low = (uintptr_t)block;
-  if ((uintptr_t)block + bytes > high) high = (uintptr_t)block + bytes;
+  note(block, bytes);
   return block;
 }
 
@@ -107,6 +112,10 @@ int main(int argc, char** argv) {
   random_blocks();
   char* copy = strdup("a text of this rank");
   noted(copy, strlen(copy) + 1);
+  static int global = 7;
+  note(&global, sizeof global);
+  note(&copy, sizeof copy); /* on the stack */
+  note(argv[0], strlen(argv[0]) + 1);
 
   /* The ranges of all ranks are apart. */
   uintptr_t own[2] = {low, high}, *all = malloc(sizeof own * (size_t)size);
