@@ -6,8 +6,9 @@
 // through another library, names libc first: then the process executes itself once more with this
 // library in LD_PRELOAD, before any code of the program has run. The process does so, too, where
 // the program has loaded the host's Fortran library, by an RPATH of its own, in place of ours
-// (src/mpichfort), which is preloaded then as well. Nothing is done where this library was loaded
-// by dlopen: the program already runs, and MPI_Init reports the error.
+// (src/mpichfort), which is preloaded then as well; and where the environment asks for heaps of
+// ranks, which libfgmpi-heap.so makes, and mpiexec has not preloaded it. Nothing is done where this
+// library was loaded by dlopen: the program already runs, and MPI_Init reports the error.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@
 #include "privatize/image/images.h"
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
+#include "privatize/load/rank_heaps.h"
+
+#pragma weak fgmpi_heap_hooks
 
 namespace fgmpi::privatize {
 namespace {
@@ -30,6 +34,7 @@ namespace {
 /// execution, which the second one restores.
 constexpr environment::Variable kPreloadMark = environment::kPreloaded;
 constexpr const char* kFortranLibrary = "libmpichfort.so.12";
+constexpr const char* kHeapLibrary = "libfgmpi-heap.so";
 
 /// The module of the definition of the function that the program's calls reach; none where there
 /// is none.
@@ -70,6 +75,19 @@ bool linked_with(std::string_view name) {
   return false;
 }
 
+/// The library that gives ranks their heaps, where it is asked for and not loaded; else "".
+std::string missing_heap(const AddressedModule& self) {
+  if (&fgmpi_heap_hooks || !rank_heaps_are_named()) return "";
+  const std::string path = std::string(folder_of(self.path)) + kHeapLibrary;
+  return access(path.c_str(), R_OK) == 0 ? path : "";
+}
+
+/// A word for LD_PRELOAD, which separates paths by spaces and colons: a path that holds one is
+/// replaced by the file name, which suffices where mpiexec has put the folder into LD_LIBRARY_PATH.
+std::string preloaded_as(const std::string& path) {
+  return path.find_first_of(" :") == path.npos ? path : std::string(file_name(path));
+}
+
 [[gnu::constructor]] void preload_this_library(int, char** argv, char**) {
   if (const char* before = environment::raw(kPreloadMark)) {
     if (*before)
@@ -82,16 +100,17 @@ bool linked_with(std::string_view name) {
   const auto self = module_at(reinterpret_cast<void*>(&preload_this_library));
   if (!self) return;
   const bool other_fortran = has_other_fortran(*self);
-  if ((comes_first(*self) && !other_fortran) || !linked_with(file_name(self->path))) return;
+  const std::string heap = missing_heap(*self);
+  if ((comes_first(*self) && !other_fortran && heap.empty()) || !linked_with(file_name(self->path)))
+    return;
   const std::string path = program_path();
   if (path.empty()) return;
   const char* before = environment::text(environment::kPreload);
   environment::set(kPreloadMark, before ? before : "");
-  std::string all = self->path, folder(folder_of(self->path));
-  // LD_PRELOAD separates paths by spaces and colons. A path that holds one is replaced by the file
-  // name, which suffices because mpiexec has put the folder into LD_LIBRARY_PATH.
-  if (all.find_first_of(" :") != all.npos) all = file_name(self->path), folder = "";
-  if (other_fortran) all += ":" + folder + kFortranLibrary;
+  std::string all = preloaded_as(self->path);
+  if (!heap.empty()) all = preloaded_as(heap) + ":" + all;
+  if (other_fortran)
+    all += ":" + preloaded_as(std::string(folder_of(self->path)) + kFortranLibrary);
   // Libraries that were preloaded already stay in front: profiling tools interpose MPI, and libc
   // comes after all of them.
   if (before) all = std::string(before) + ":" + all;

@@ -27,9 +27,11 @@ says bad "FGMPI_HEAP" FGMPI_HEAP=some --
 says bad "rank 1: Segmentation fault at address .*, at the end of the heap of rank 1" FGMPI_HEAP=rank -- beyond
 env FGMPI_HEAP=rank timeout 60 "$bin/mpiexec" -n 2 -nfg 2 "$programs/refused" huge >"$scratch/out" 2>&1 || fail "huge: status $?"
 
-# Without mpiexec the variable is refused.
-FGMPI_HEAP=rank timeout 60 "$programs/refused" >"$scratch/out" 2>&1 && fail "a program by itself"
-grep -q "allowed for a program that mpiexec starts" "$scratch/out" || fail "a program by itself: other words"
+# Without mpiexec the program is started again with the library in front, once.
+FGMPI_HEAP=rank timeout 60 "$programs/places" >"$scratch/out" 2>&1 || fail "a program by itself"
+grep -q "^rank 0: 0x[0-9a-f]* 0x10[0-9a-f]\{10\} " "$scratch/out" || fail "a program by itself: its variable is elsewhere"
+FGMPI_RANK_MEMORY=4m FGMPI_NFG=2 timeout 60 "$programs/refused" much >"$scratch/out" 2>&1 && fail "a program by itself: no limit"
+grep -q "rank 1: has taken" "$scratch/out" || fail "a program by itself: other words"
 
 # fgmpi-info -job says what ranks have taken.
 env FGMPI_HEAP=rank timeout 60 "$bin/mpiexec" -n 2 -nfg 2 "$programs/refused" wait >"$scratch/waits" 2>&1 &
