@@ -385,6 +385,12 @@ int MPIX_Tool_parked(MPIX_Tool_idle parked, MPIX_Tool_idle stuck);
 typedef void (*MPIX_Tool_left)(int status);
 typedef void (*MPIX_Tool_crashed)(int signal_number, const void* address);
 int MPIX_Tool_ends(MPIX_Tool_left left, MPIX_Tool_crashed crashed);
+/* Sets a function that a rank calls when its program has ended with status 0, for each place of the
+ * program that has allocated memory to which no pointer leads any more: the address to which the
+ * call returned, how many blocks, and their bytes. Only where ranks have heaps (FGMPI_HEAP=rank).
+ * It calls nothing of MPI that communicates. Called before MPI_Init. Null: none. Local. */
+typedef void (*MPIX_Tool_leaked)(const void* place, MPI_Count blocks, MPI_Count bytes);
+int MPIX_Tool_leaks(MPIX_Tool_leaked leaked);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/count_words.h"
+#include "base/environment.h"
 #include "base/modules.h"
 #include "base/strings.h"
 #include "check/call.h"
@@ -53,6 +55,24 @@ void rank_left(int status) {
            "each rank that has called MPI_Init calls MPI_Finalize before it ends", {init});
     rank_ends(rank);
   }
+  MPIX_Tool_leave(entered);
+}
+
+// ---- Leaks of memory ----------------------------------------------------------------------------
+
+/// A rank has ended, and nothing leads to memory that it has allocated here.
+void memory_leaked(const void* place, MPI_Count blocks, MPI_Count bytes) {
+  const Rank* rank = current_rank();
+  if (!rank) return;
+  const int entered = g_process.threads ? MPIX_Tool_enter() : 0;
+  findings::Participant call;
+  call.rank = rank->world;
+  call.call = "an allocation";
+  call.site = site_of(place);
+  call.role = "of " + count_words(static_cast<uint64_t>(blocks), "block") + ", " +
+              count_words(static_cast<uint64_t>(bytes), "byte");
+  report(FindingKind::kLeaks, "memory is never freed, and no pointer leads to it any more", "",
+         {call}, true);
   MPIX_Tool_leave(entered);
 }
 
@@ -123,6 +143,11 @@ void rank_crashed(int signal_number, const void* address) {
 
 void follow_ends() {
   if (MPIX_Tool_ends) MPIX_Tool_ends(rank_left, rank_crashed);
+  uint32_t kinds = findings::kAllKinds;
+  if (const char* text = environment::text(environment::kCheckKinds))
+    findings::parse_kinds(text, &kinds);
+  if (MPIX_Tool_leaks && kinds & findings::bit_of(FindingKind::kLeaks))
+    MPIX_Tool_leaks(memory_leaked);
 }
 
 void report_unwatched_error(const Rank* rank, const char* text) {

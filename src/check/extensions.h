@@ -21,6 +21,7 @@
 #pragma weak MPIX_Tool_update_times
 #pragma weak MPIX_Tool_parked
 #pragma weak MPIX_Tool_ends
+#pragma weak MPIX_Tool_leaks
 #pragma weak MPIX_Tool_conflicts
 #pragma weak MPIX_Tool_places
 #pragma weak MPIX_Tool_enter

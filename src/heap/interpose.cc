@@ -21,6 +21,9 @@
 namespace fgmpi::heap {
 namespace {
 
+/// Where blocks are recorded, so many of their bytes are zero at first.
+constexpr size_t kMostCleared = size_t{256} << 10;
+
 /// Counts at which place the rank's heap has grown.
 [[gnu::noinline]] void* counted(uint32_t index, size_t alignment, size_t bytes, const void* place) {
   void* block;
@@ -32,7 +35,11 @@ namespace {
     grown = user.heap()->taken() - before;
   }
   if (grown && grown < uint64_t{1} << 63) record_taken(index, place, grown);
-  if (block && g_process.ranks.records_blocks) add_block(block, bytes, place);
+  if (block && g_process.ranks.records_blocks) {
+    // What the allocator has left there would look like pointers of the program.
+    memset(block, 0, std::min(bytes, kMostCleared));
+    add_block(block, bytes, place);
+  }
   return block ? block : refuse(index, bytes);
 }
 
@@ -191,6 +198,24 @@ EXPORT size_t malloc_usable_size(void* block) {
       reinterpret_cast<size_t (*)(void*)>(dlsym(RTLD_NEXT, "malloc_usable_size"));
   if (!block) return 0;
   return g_process.slots.has(block) ? size_of(block) : real(block);
+}
+
+// ---- Functions of the C library whose callers would not be known --------------------------------
+
+static char* copy_of(const char* text, size_t length, const void* place) {
+  auto* copy = static_cast<char*>(allocate(length + 1, place));
+  if (!copy) return nullptr;
+  copy[length] = '\0';
+  return static_cast<char*>(memcpy(copy, text, length));
+}
+
+EXPORT char* strdup(const char* text) { return copy_of(text, strlen(text), CALLER); }
+EXPORT char* __strdup(const char* text) { return copy_of(text, strlen(text), CALLER); }
+EXPORT char* strndup(const char* text, size_t most) {
+  return copy_of(text, strnlen(text, most), CALLER);
+}
+EXPORT char* __strndup(const char* text, size_t most) {
+  return copy_of(text, strnlen(text, most), CALLER);
 }
 
 // ---- operator new, so that the place of its call is known ---------------------------------------

@@ -13,6 +13,7 @@
 #include "mpi/comm/comm_common.h"
 #include "mpi/comm/comm_messages.h"
 #include "mpi/life/runtime.h"
+#include "privatize/load/rank_leaks.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/engine.h"
@@ -119,6 +120,12 @@ FGMPI_EXTENSION int MPIX_Tool_ends(void (*left)(int), void (*crashed)(int, const
   FGMPI_TAKE_TURN("MPIX_Tool_ends", MPIX_Tool_ends(left, crashed));
   mpi::set_tool_left(left);
   privatize::set_tool_crashed(crashed);
+  return MPI_SUCCESS;
+}
+
+FGMPI_EXTENSION int MPIX_Tool_leaks(void (*leaked)(const void*, MPI_Count, MPI_Count)) {
+  FGMPI_TAKE_TURN("MPIX_Tool_leaks", MPIX_Tool_leaks(leaked));
+  privatize::set_tool_leaked(leaked);
   return MPI_SUCCESS;
 }
 
