@@ -62,6 +62,25 @@ std::string one_sided_line(const JobRun& run) {
   return text;
 }
 
+/// Where ranks have heaps: which of those whose memory was sampled had most, with stack and image.
+std::string words_of_largest_rank(const JobRun& run) {
+  uint64_t most = 0;
+  int32_t rank = -1;
+  for (const ProcessFile& p : run.processes) {
+    const ProfileHeader& h = p.header();
+    for (uint32_t row = 0; h.image_first == 0 && row < h.memory_rows; ++row)
+      for (uint32_t c = 0; c < h.columns; ++c) {
+        if (p.memory(row, c) <= most) continue;
+        most = p.memory(row, c);
+        rank = h.first_rank + rank_of_memory_row(static_cast<int32_t>(row),
+                                                 static_cast<int32_t>(h.memory_rows), h.ranks);
+      }
+  }
+  if (rank < 0) return "";
+  return format("; of the ranks that were looked at, rank %d had most: %s", rank,
+                bytes_words(static_cast<double>(most)).c_str());
+}
+
 }  // namespace
 
 std::string to_text(const JobRun& run) {
@@ -83,9 +102,10 @@ std::string to_text(const JobRun& run) {
   }
   text +=
       std::string(any ? "" : " none") + "\n" +
-      format("fgmpi:   memory: %s at most, %s a rank; unexpected messages %s at most\n",
+      format("fgmpi:   memory: %s at most, %s a rank%s; unexpected messages %s at most\n",
              bytes_words(static_cast<double>(run.rss_most)).c_str(),
              bytes_words(static_cast<double>(run.rss_most) / std::max(run.world_size, 1)).c_str(),
+             words_of_largest_rank(run).c_str(),
              bytes_words(static_cast<double>(run.unexpected_most)).c_str()) +
       one_sided_line(run) + call_lines(run);
   const auto observations = observe(run);
