@@ -13,19 +13,19 @@
 
 namespace fgmpi::heap {
 
-bool RankMappings::insert(RankHeap* heap, size_t at, Range range) {
+bool RankMappings::insert(RankHeap* heap, size_t at, PageRange range) {
   if (count_ == room_) {
     const uint32_t room = std::max(8u, 2 * room_);
-    auto* more = static_cast<Range*>(heap->allocate(room * sizeof(Range)));
+    auto* more = static_cast<PageRange*>(heap->allocate(room * sizeof(PageRange)));
     if (!more) return false;
     if (ranges_) {
-      std::memcpy(more, ranges_, count_ * sizeof(Range));
+      std::memcpy(more, ranges_, count_ * sizeof(PageRange));
       heap->free(ranges_, heap->offset_of(ranges_));
     }
     ranges_ = more;
     room_ = room;
   }
-  std::memmove(ranges_ + at + 1, ranges_ + at, (count_ - at) * sizeof(Range));
+  std::memmove(ranges_ + at + 1, ranges_ + at, (count_ - at) * sizeof(PageRange));
   ranges_[at] = range;
   ++count_;
   return true;
@@ -33,14 +33,14 @@ bool RankMappings::insert(RankHeap* heap, size_t at, Range range) {
 
 void RankMappings::remove(size_t at) {
   --count_;
-  std::memmove(ranges_ + at, ranges_ + at + 1, (count_ - at) * sizeof(Range));
+  std::memmove(ranges_ + at, ranges_ + at + 1, (count_ - at) * sizeof(PageRange));
 }
 
 size_t RankMappings::take(RankHeap* heap, size_t bytes, bool charged) {
   size_t from = first_, at = 0;
   for (; at < count_ && ranges_[at].first - from < bytes; ++at) from = ranges_[at].end;
   if (end_ - from < bytes || (charged && !heap->charge(bytes))) return 0;
-  Range* before = at > 0 ? &ranges_[at - 1] : nullptr;
+  PageRange* before = at > 0 ? &ranges_[at - 1] : nullptr;
   if (before && before->end == from && before->charged == charged) {
     before->end = from + bytes;
     return from;
@@ -55,7 +55,7 @@ bool RankMappings::give_up(RankHeap* heap, size_t offset, size_t bytes) {
   size_t at = 0;
   while (at < count_ && ranges_[at].end <= offset) ++at;
   while (at < count_ && ranges_[at].first < end) {
-    const Range range = ranges_[at];
+    const PageRange range = ranges_[at];
     if (range.first < offset && range.end > end) {  // what is left are two
       if (!insert(heap, at + 1, {end, range.end, range.charged})) return false;
       ranges_[at].end = offset;
@@ -75,7 +75,7 @@ bool RankMappings::give_up(RankHeap* heap, size_t offset, size_t bytes) {
 
 bool RankMappings::grow(RankHeap* heap, size_t end, size_t more) {
   for (size_t at = 0; at < count_; ++at) {
-    Range& range = ranges_[at];
+    PageRange& range = ranges_[at];
     if (range.end != end) continue;
     const size_t limit = at + 1 < count_ ? ranges_[at + 1].first : end_;
     if (limit - end < more || (range.charged && !heap->charge(more))) return false;

@@ -45,14 +45,14 @@ class RankMappings {
   bool grow(RankHeap* heap, size_t end, size_t more);
 
  private:
-  struct Range {
+  struct PageRange {
     uint64_t first, end;
     bool charged;
   };
-  bool insert(RankHeap* heap, size_t at, Range range);
+  bool insert(RankHeap* heap, size_t at, PageRange range);
   void remove(size_t at);
 
-  Range* ranges_;
+  PageRange* ranges_;
   uint32_t count_, room_;
   size_t first_, end_;
 };

@@ -36,7 +36,8 @@ Status Slots::place(const Ranks& ranks) {
   places.stacks_end =
       next_multiple(std::min(stride() / 8, kMostBeforeStacksEnd) + kBesideImage, page_bytes());
   places.images = next_multiple(places.stacks_end, std::max<size_t>(ranks.image_alignment, 1));
-  places.heap = next_multiple(places.images + ranks.image_bytes, std::max(kHeapAlignment, page_bytes()));
+  places.heap =
+      next_multiple(places.images + ranks.image_bytes, std::max(kHeapAlignment, page_bytes()));
   if (places.heap > stride() / 8 * 3)
     return error(MPI_ERR_NO_MEM,
                  "FGMPI_HEAP=rank: the program and its libraries have %zu KiB for each rank, and "
