@@ -16,6 +16,7 @@
 #include "base/strings.h"
 #include "launcher/mpiexec/config_file.h"
 #include "launcher/mpiexec/hydra_options.h"
+#include "launcher/mpiexec/shares.h"
 
 namespace fgmpi::launcher {
 namespace {
@@ -729,35 +730,17 @@ class Parser {
     return s.nfg ? s.nfg : 1;
   }
 
-  /// How the processes of all sections share the ranks (LaunchPlan::shares).
-  std::string shares() const {
-    std::string text;
-    auto add = [&](int64_t processes, int64_t each) {
-      if (processes)
-        text += (text.empty() ? "" : ",") + format("%lldx%lld", static_cast<long long>(processes),
-                                                   static_cast<long long>(each));
-    };
-    bool counted = false;
-    for (const ProgramSection& s : sections_) counted |= s.nfg || s.ranks;
-    for (const ProgramSection& s : sections_) {
-      if (!s.processes || !counted) return "";
-      const int64_t each = s.ranks ? s.ranks / s.processes : std::max<int64_t>(s.nfg, 1);
-      const int64_t larger = s.ranks ? s.ranks % s.processes : 0;
-      add(larger, each + 1);
-      add(s.processes - larger, each);
-    }
-    return text;
-  }
-
   /// Writes hydra's arguments for all sections.
   void write(LaunchPlan* plan) const {
-    plan->shares = shares();
+    std::vector<ProcessShares> shares;
     if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
     for (size_t i = 0; i < sections_.size(); ++i) {
       const ProgramSection& s = sections_[i];
       if (i) plan->hydra.push_back(":");
       append(plan, s.options);
       plan->counted |= s.nfg || s.ranks;
+      shares.push_back(
+          {s.processes, s.ranks ? s.ranks : s.processes * std::max<int64_t>(s.nfg, 1)});
       if (s.nfg) {
         run(plan, s, s.processes, {"-env", "FGMPI_NFG", std::to_string(s.nfg)});
       } else if (s.ranks && sections_.size() == 1) {
@@ -768,6 +751,7 @@ class Parser {
         run(plan, s, s.processes, {});
       }
     }
+    if (plan->counted) plan->shares = words_of_shares(shares);
   }
 
   /// Writes a program with -ranks beside other programs. Where its processes cannot all host

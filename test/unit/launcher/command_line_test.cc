@@ -51,6 +51,19 @@ TEST(CommandLine, RanksAreDividedOverProcesses) {
       "-env FGMPI_APPNUM 1 -n 2 -env FGMPI_NFG 2 b");
 }
 
+TEST(CommandLine, SharesOfRanksAreSaid) {
+  const auto shares_of = [](const std::string& line) {
+    LaunchPlan plan;
+    EXPECT_TRUE(make_plan(words(line), kSetting, &plan).ok());
+    return plan.shares;
+  };
+  EXPECT_EQ(shares_of("-n 2 -nfg 5000 prog"), "2x5000");
+  EXPECT_EQ(shares_of("-n 3 -ranks 10 prog"), "1x4,2x3");
+  EXPECT_EQ(shares_of("-n 2 -nfg 3 a : -n 1 b : -n 2 -ranks 4 c"), "2x3,1x1,2x2");
+  EXPECT_EQ(shares_of("-n 2 prog"), "");  // as the environment says
+  EXPECT_EQ(shares_of("-nfg 3 prog"), "");
+}
+
 TEST(CommandLine, JobsThatSurviveFailures) {
   EXPECT_EQ(plan_of("-ft -n 2 prog"), "-disable-auto-cleanup -n 2 prog");
   EXPECT_EQ(plan_of("-disable-auto-cleanup -n 2 prog"), "-disable-auto-cleanup -n 2 prog");
