@@ -1,0 +1,127 @@
+// The folder of a job's checkpoints.
+#include "checkpoint/file/folder.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+#include "checkpoint/file/reader.h"
+
+namespace fgmpi::checkpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char kUnfinished[] = ".tmp";
+
+std::string path_of(const std::string& folder, uint64_t number) {
+  return folder + "/" + std::to_string(number);
+}
+
+std::string file_of(const std::string& checkpoint, uint32_t process) {
+  return checkpoint + "/" + std::to_string(process) + ".ckpt";
+}
+
+Status failed(const std::string& path, const char* what, const std::error_code& reason) {
+  return error(MPI_ERR_IO, "%s cannot be %s: %s", path.c_str(), what, reason.message().c_str());
+}
+
+/// The numbers of complete checkpoints, the latest first.
+std::vector<uint64_t> complete_numbers(const std::string& folder) {
+  std::vector<uint64_t> numbers;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    uint64_t number = 0;
+    const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (wrong == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+  }
+  std::sort(numbers.rbegin(), numbers.rend());
+  return numbers;
+}
+
+/// Checks that the files of all processes are there and have all ranks, each once.
+Status list_files(const std::string& checkpoint, uint64_t number, std::vector<std::string>* files) {
+  uint32_t processes = 1, world = 0, next_rank = 0;
+  for (uint32_t process = 0; process < processes; ++process) {
+    const std::string path = file_of(checkpoint, process);
+    CheckpointReader reader;
+    FGMPI_TRY(reader.open(path));
+    const CheckpointHeader& h = reader.header();
+    if (process == 0) {
+      processes = h.processes;
+      world = h.world_ranks;
+    }
+    if (h.number != number || h.process != process || h.processes != processes ||
+        h.world_ranks != world)
+      return error(MPI_ERR_IO, "%s is of another checkpoint or process", path.c_str());
+    if (h.first_rank != next_rank)
+      return error(MPI_ERR_IO,
+                   "%s begins with rank %u; the ranks up to %u are in the files before it",
+                   path.c_str(), h.first_rank, next_rank);
+    next_rank += h.ranks;
+    files->push_back(path);
+  }
+  if (next_rank != world)
+    return error(MPI_ERR_IO, "%s has %u ranks of %u", checkpoint.c_str(), next_rank, world);
+  return {};
+}
+
+Status sync_folder(const std::string& folder) {
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = fd >= 0 && ::fsync(fd) == 0;
+  const int reason = errno;
+  if (fd >= 0) ::close(fd);
+  return synced ? Status()
+                : failed(folder, "written", std::error_code(reason, std::generic_category()));
+}
+
+}  // namespace
+
+Status begin_checkpoint(const std::string& folder, uint64_t number) {
+  std::error_code reason;
+  const std::string path = path_of(folder, number) + kUnfinished;
+  fs::remove_all(path, reason);
+  if (!reason) fs::create_directories(path, reason);
+  return reason ? failed(path, "made", reason) : Status();
+}
+
+std::string file_to_write(const std::string& folder, uint64_t number, uint32_t process) {
+  return file_of(path_of(folder, number) + kUnfinished, process);
+}
+
+Status complete_checkpoint(const std::string& folder, uint64_t number) {
+  const std::string path = path_of(folder, number), unfinished = path + kUnfinished;
+  std::vector<std::string> files;
+  FGMPI_TRY(list_files(unfinished, number, &files));
+  FGMPI_TRY(sync_folder(unfinished));
+  std::error_code reason;
+  fs::rename(unfinished, path, reason);
+  if (reason) return failed(unfinished, "renamed", reason);
+  FGMPI_TRY(sync_folder(folder));
+  const std::vector<uint64_t> complete = complete_numbers(folder);
+  constexpr size_t kKept = 2;
+  for (size_t i = kKept; i < complete.size(); ++i)
+    fs::remove_all(path_of(folder, complete[i]), reason);
+  return {};
+}
+
+Status find_checkpoint(const std::string& folder, uint64_t* number) {
+  const std::vector<uint64_t> complete = complete_numbers(folder);
+  if (complete.empty()) return error(MPI_ERR_IO, "%s has no complete checkpoint", folder.c_str());
+  *number = complete.front();
+  return {};
+}
+
+Status list_checkpoint(const std::string& folder, uint64_t number,
+                       std::vector<std::string>* files) {
+  return list_files(path_of(folder, number), number, files);
+}
+
+}  // namespace fgmpi::checkpoint

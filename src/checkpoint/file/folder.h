@@ -1,0 +1,29 @@
+// The folder of a job's checkpoints (format.h): which are complete, and how one becomes so.
+//
+// A checkpoint is written into a folder of its own and gets its name when it is whole; until then,
+// and until the next one is, the one before stays. Thread rule: any; one writer at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "checkpoint/file/format.h"
+
+namespace fgmpi::checkpoint {
+
+/// Makes the folder for checkpoint `number`, and `folder` itself. Removes what an earlier attempt
+/// has left. Errors: MPI_ERR_IO.
+Status begin_checkpoint(const std::string& folder, uint64_t number);
+/// The file that a process writes.
+std::string file_to_write(const std::string& folder, uint64_t number, uint32_t process);
+/// All files were written: the checkpoint becomes complete. All but it and the one before are
+/// removed. Errors: MPI_ERR_IO: a file is missing, of another checkpoint, or lacks ranks.
+Status complete_checkpoint(const std::string& folder, uint64_t number);
+/// Finds the latest complete checkpoint. Errors: MPI_ERR_IO: there is none.
+Status find_checkpoint(const std::string& folder, uint64_t* number);
+/// The files of a complete checkpoint, by process. Errors: MPI_ERR_IO, as complete_checkpoint().
+Status list_checkpoint(const std::string& folder, uint64_t number, std::vector<std::string>* files);
+
+}  // namespace fgmpi::checkpoint
