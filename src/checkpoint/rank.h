@@ -1,0 +1,242 @@
+// What the layer knows of a rank: its tables of virtual handles, how requests were made, counts of
+// messages, and messages that were taken in.
+//
+// The state belongs to the rank alone and holds no pointer to anything of its process: after a
+// restart elsewhere, remake() gives each entry a new object of MPI. What MPI itself can answer
+// about an object (members, topology, contents of a type) is asked only when a checkpoint is taken
+// (describe.h); here is what it cannot: functions of the program, arguments of requests.
+//
+// Thread rule: a rank's; ranks have at most MPI_THREAD_SERIALIZED under this layer. Functions that
+// call MPI say whether they may switch.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/checkpoint_calls.h"
+#include "checkpoint/descriptions.h"
+#include "checkpoint/objects.h"
+
+namespace fgmpi::checkpoint {
+
+struct LayerRank;
+
+/// The proxies by which the bindings of Fortran and C++ have their attribute functions called.
+using CopyProxy = int (*)(void* user, int handle, int keyval, void* extra, int kind, void* value,
+                          void** out, int* flag);
+using DeleteProxy = int (*)(void* user, int handle, int keyval, int kind, void* value, void* extra);
+
+/// The functions of the program behind an operation, a keyval or an error handler.
+struct Callbacks {
+  enum class Form : uint8_t { kOp, kLargeOp, kStateOp, kComm, kType, kWin, kFile, kSession };
+
+  LayerRank* owner = nullptr;
+  Form form = Form::kOp;
+  bool commutes = false;
+  bool with_state = false;         ///< an error handler that takes its state
+  void* function = nullptr;        ///< of an operation or a handler; a keyval's copy function
+  void* remove = nullptr;          ///< a keyval's delete function
+  void* extra = nullptr;           ///< the program's, passed to its functions
+  void* destructor = nullptr;      ///< of `extra`
+  void* cxx = nullptr;             ///< the C++ binding's caller
+  CopyProxy copy_proxy = nullptr;  ///< null: the functions are C's
+  DeleteProxy remove_proxy = nullptr;
+  int64_t fortran_extra = 0;  ///< what `extra` points to where Fortran has passed it by address
+};
+
+struct VirtualComm {
+  int real = MPI_COMM_NULL;
+  uint64_t key = 0;          ///< equal for all members, and for no other communicator of the job
+  uint64_t collectives = 0;  ///< collective operations that the rank has begun on it
+  std::unique_ptr<CommDescription> described;
+};
+struct VirtualGroup {
+  int real = MPI_GROUP_NULL;
+  std::vector<int> world_ranks;  ///< while described
+};
+struct VirtualType {
+  int real = MPI_DATATYPE_NULL;
+  uint32_t uses = 0;   ///< pending requests that were made with it
+  bool freed = false;  ///< by the program
+  bool committed = false;
+  bool permanent = false;  ///< may not be freed: it is a type of Fortran's that has a parameter
+  std::unique_ptr<TypeDescription> described;
+};
+struct VirtualInfo {
+  int real = MPI_INFO_NULL;
+  std::vector<std::pair<std::string, std::string>> described;
+};
+struct VirtualCallbacks {
+  int real = 0;
+  uint32_t uses = 0;   ///< of an error handler: handles that the program has of it
+  bool freed = false;  ///< by the program
+  Callbacks* calls = nullptr;
+};
+
+/// A message that was taken in before the program has received it.
+struct StoredMessage {
+  MPI_Comm comm = MPI_COMM_NULL;  ///< virtual
+  int source = 0, tag = 0;
+  std::vector<char> data;
+};
+
+struct VirtualMessage {
+  int real = MPI_MESSAGE_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Status status = {};
+  std::unique_ptr<StoredMessage> stored;  ///< the message was taken in
+};
+
+inline constexpr int kMostArguments = 14;
+
+/// How a request that has no counterpart in MPI any more ended.
+struct RequestOutcome {
+  MPI_Status status = {};
+  int code = MPI_SUCCESS;
+  bool handled = false;  ///< the error handler has been called
+};
+
+struct VirtualRequest {
+  int real = MPI_REQUEST_NULL;  ///< what MPI waits for
+  /// A persistent request's own handle, which `real` equals but where its operation has ended
+  /// without MPI.
+  int persistent_real = MPI_REQUEST_NULL;
+  Calls call = {};
+  bool persistent = false, active = true;
+  bool sends = false, receives = false;  ///< a message from or to another rank, or itself
+  bool freed = false;                    ///< by the program, while it was active
+  bool withdrawn = false;                ///< begins again when the objects have been made
+  uint64_t made_order = 0;               ///< members make persistent collectives in one order
+  uint64_t order = 0;                    ///< receives match in the order in which they began
+  int64_t words[kMostArguments] = {};
+  /// The operation has ended, and the program does not know yet.
+  std::unique_ptr<RequestOutcome> outcome;
+  bool is_complete = false;  ///< `real` is a request that make_complete() has made
+  /// The communicator that the operation makes, and where its handle belongs.
+  MPI_Comm made = MPI_COMM_NULL;
+  MPI_Comm* made_at = nullptr;
+  /// Arrays of MPI's handles that the operation reads until it has ended.
+  std::vector<std::vector<int>> kept;
+
+  template <class Handles>
+  int* keep(Handles& handles) {
+    kept.push_back(handles.take());
+    return kept.back().empty() ? handles.data() : kept.back().data();
+  }
+};
+
+/// A buffer that the program has attached (MPI_Buffer_attach).
+struct BsendBuffer {
+  void* address = nullptr;
+  int64_t bytes = 0;
+};
+
+struct LayerRank {
+  ObjectTable<VirtualComm, Object::kComm> comms;
+  ObjectTable<VirtualGroup, Object::kGroup> groups;
+  ObjectTable<VirtualType, Object::kDatatype> types;
+  ObjectTable<VirtualCallbacks, Object::kOp> ops;
+  ObjectTable<VirtualCallbacks, Object::kKeyval> keyvals;
+  ObjectTable<VirtualCallbacks, Object::kErrhandler> errhandlers;
+  ObjectTable<VirtualInfo, Object::kInfo> infos;
+  ObjectTable<VirtualMessage, Object::kMessage> messages;
+  ObjectTable<VirtualRequest, Object::kRequest> requests;
+
+  MPI_Comm layer = MPI_COMM_NULL;  ///< the layer's duplicate of MPI_COMM_WORLD
+  MPI_Comm self =
+      MPI_COMM_NULL;  ///< and of MPI_COMM_SELF, over which stored messages are delivered
+  int world_rank = 0;
+  bool initialised = false;
+
+  uint64_t sent = 0, taken = 0;  ///< messages between ranks
+  uint64_t errors_handled = 0;   ///< times that an error handler has made a success of an error
+  std::list<StoredMessage> stored;
+  BsendBuffer buffer;
+  uint64_t next_order = 0, world_collectives = 0;
+  uint32_t freed_requests = 0;  ///< those that the program has freed while they were active
+
+  // Objects that a checkpoint cannot hold yet.
+  int windows = 0, files = 0, sessions = 0, opened_groups = 0;
+  bool other_jobs = false, comm_buffers = false, own_errors = false;
+
+  /// Attribute functions do not call the program: objects are taken apart, or made anew.
+  bool quiet = false;
+  uint64_t before_remake = 0;        ///< collectives until the test mode makes objects anew
+  uint64_t remade = 0, refused = 0;  ///< how often it has
+  /// While it is not null, a quiet delete function adds the attribute that it was called for.
+  std::vector<StoredAttribute>* found = nullptr;
+};
+
+/// The running rank's state, which is made when it is first asked for; nullptr where no rank runs.
+LayerRank* current_rank();
+
+// ---- From virtual handles to MPI's. What is no virtual handle is returned as it is; a virtual one
+// without an object becomes a handle that MPI does not know.
+int real_of(const LayerRank& rank, Object kind, int handle);
+/// Gives an object of MPI's a virtual handle; predefined and null handles stay as they are.
+int add_object(LayerRank& rank, Object kind, int real);
+/// The object of a virtual handle was freed.
+void remove_object(LayerRank& rank, Object kind, int handle);
+/// The virtual handle of an object of MPI's, in what the program's functions are called with.
+int virtual_of(const LayerRank& rank, Object kind, int real);
+
+/// A communicator that the program has got from MPI: makes a virtual handle, and finds its key.
+MPI_Comm add_comm(LayerRank& rank, MPI_Comm real);
+void remove_comm(LayerRank& rank, MPI_Comm comm);
+/// MPI_Type_free of a virtual handle.
+int free_type(LayerRank& rank, MPI_Datatype* type);
+/// The communicator (virtual) of a request's operation; MPI_COMM_NULL where it has none.
+inline MPI_Comm comm_of(const VirtualRequest& request) {
+  const int at = kCommArguments[request.call];
+  return at < 0 ? MPI_COMM_NULL : static_cast<MPI_Comm>(request.words[at]);
+}
+/// The operation (virtual) of a reduction; MPI_OP_NULL where there is none.
+inline MPI_Op op_of(const VirtualRequest& request) {
+  const int at = kOpArguments[request.call];
+  return at < 0 ? MPI_OP_NULL : static_cast<MPI_Op>(request.words[at]);
+}
+/// Counts a collective operation of the communicator.
+void count_collective(LayerRank& rank, MPI_Comm comm);
+
+/// The real handles of an array of virtual ones.
+template <Object kind>
+class RealHandles {
+ public:
+  RealHandles(const LayerRank& rank, const int* handles, int64_t n) : program_(handles) {
+    if (!handles || !std::any_of(handles, handles + std::max<int64_t>(n, 0), is_virtual)) return;
+    real_.resize(static_cast<size_t>(n));
+    for (size_t i = 0; i < real_.size(); ++i) real_[i] = real_of(rank, kind, handles[i]);
+  }
+  std::vector<int> take() { return std::move(real_); }
+  /// Old calls of MPI have no const where they only read.
+  int* data() { return real_.empty() ? const_cast<int*>(program_) : real_.data(); }
+
+ private:
+  const int* program_;
+  std::vector<int> real_;
+};
+
+template <class T>
+int64_t word(T value) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<int64_t>(value);
+  else
+    return static_cast<int64_t>(value);
+}
+template <class T>
+T argument(int64_t word) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<T>(word);
+  else
+    return static_cast<T>(word);
+}
+
+}  // namespace fgmpi::checkpoint
