@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""Writes the wrappers of checkpointed runs from src/mpi/calls.table.
+
+  generate.py --include DIR --cc CC --calls calls.table --out FOLDER
+
+Two files are written:
+  checkpoint_calls.h      the list of wrapped functions, and struct Next, a pointer to each PMPI function
+  checkpoint_wrappers.cc  MPI_* and PMPI_* of each wrapped function: it turns virtual handles into MPI's own, calls MPI, and gives
+                          the objects that the call has made virtual handles. Of a call that makes a request, it also keeps the
+                          arguments, and a function that makes the call again.
+Calls in BY_HAND have their wrappers in the sources of this folder.
+"""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "watch"))
+import wrappers  # noqa: E402
+
+# The kinds of objects that have virtual handles (objects.h).
+VIRTUAL = "comm group datatype errhandler op info keyval request message".split()
+# Objects that the layer only counts, since a checkpoint cannot hold them yet.
+COUNTED = {"win": "windows", "file": "files", "session": "sessions"}
+BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
+  MPI_Op_create MPI_Op_create_c MPIX_Op_create_x MPI_Op_free
+  MPI_Comm_create_keyval MPI_Keyval_create MPI_Type_create_keyval MPI_Win_create_keyval
+  MPI_Comm_free_keyval MPI_Keyval_free MPI_Type_free_keyval MPI_Win_free_keyval
+  MPI_Comm_create_errhandler MPI_Errhandler_create MPIX_Comm_create_errhandler_x MPI_Win_create_errhandler
+  MPIX_Win_create_errhandler_x MPI_File_create_errhandler MPIX_File_create_errhandler_x MPI_Session_create_errhandler
+  MPIX_Session_create_errhandler_x MPI_Comm_get_errhandler MPI_Errhandler_get MPI_Win_get_errhandler MPI_File_get_errhandler
+  MPI_Session_get_errhandler MPI_Errhandler_free
+  MPI_Comm_get_parent MPI_Type_free MPI_Type_get_contents MPI_Type_get_contents_c
+  MPI_Wait MPI_Waitall MPI_Waitany MPI_Waitsome MPI_Test MPI_Testall MPI_Testany MPI_Testsome MPI_Request_free MPI_Cancel
+  MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete""".split()
+# What the layer remembers beside handles, behind a call that has succeeded.
+REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*datatype)) found->committed = true;",
+              "MPI_Type_dup": "copy_committed(*self, program_oldtype, *newtype);",
+              "MPI_Buffer_attach": "self->buffer = {buffer, size};", "MPI_Buffer_detach": "self->buffer = {};",
+              **{f"MPI_Comm_{name}": "self->other_jobs = true;" for name in ("accept", "connect", "join", "spawn", "spawn_multiple")},
+              "MPI_Comm_attach_buffer": "self->comm_buffers = true;",
+              **{f"MPI_Add_error_{name}": "self->own_errors = true;" for name in ("class", "code", "string")}}
+# What the layer itself calls beside the functions that it wraps.
+ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_elements_x MPI_Status_set_cancelled MPI_Error_class
+  MPI_Improbe MPI_Mrecv MPI_Type_get_envelope_c""".split()
+
+# What is done with pending requests, by the roles of their calls: a receive is made again later, others are waited for. An
+# exchange has a receive that cannot be withdrawn by itself.
+PENDING = {"send": "kAwaited", "receive": "kWithdrawn", "matched_receive": "kAwaited", "collective": "kAwaitedByAll",
+           "creation": "kAwaitedByAll"}
+
+
+def virtual(kind):
+    return kind.object in VIRTUAL
+
+
+def object_of(kind):
+    return "Object::k" + kind.object.capitalize()
+
+
+def watches(call):
+    if call.symbol.startswith("MPI_T_") or call.answer == "identity":
+        return False
+    if call.role == "query" and not any(virtual(p.kind) for p in call.parameters):
+        return False
+    return call.symbol.removesuffix("_c") in REMEMBERED or any(virtual(p.kind) or p.kind.object in COUNTED for p in call.parameters)
+
+
+def length_of(call, p):
+    """Returns the number of handles in an array, as an expression of the wrapper."""
+    length = p.length[0]
+    expression = {"@size": "ranks_of(*self, comm)", "@in": "neighbors_of(*self, comm).first",
+                  "@out": "neighbors_of(*self, comm).second"}.get(length, length)
+    buffer = next((b for b in call.parameters if len(b.length) == 2 and b.length[1] == p.name), None)
+    return f"{buffer.name} == MPI_IN_PLACE ? 0 : {expression}" if buffer and "in_place" in buffer.sentinels else expression
+
+
+class Wrapper:
+    def __init__(self, call, function):
+        self.call, self.function, self.symbol = call, function, call.symbol
+        self.inside, self.names = wrappers.parameters_of(function)
+        self.requests = [p for p in call.parameters if p.kind.object == "request" and p.kind.life == "created"]
+
+    def translated(self, kept):
+        """Returns the statements in front of MPI's function, the arguments that it gets, and the statements behind it."""
+        before, passed, behind = [], {}, []
+        for p in self.call.parameters:
+            if p.kind.object in COUNTED and p.kind.life in ("created", "freed"):
+                behind.append(f"{'++' if p.kind.life == 'created' else '--'}self->{COUNTED[p.kind.object]};")
+            if not virtual(p.kind) or p in self.requests:
+                continue
+            object_, name = object_of(p.kind), p.name
+            if p.kind.abi == "handles":
+                before.append(f"RealHandles<{object_}> real_{name}(*self, {name}, {length_of(self.call, p)});")
+                passed[name] = f"{kept}keep(real_{name})" if kept else f"real_{name}.data()"
+            elif p.kind.life == "borrowed" and not p.kind.type.endswith("*"):
+                before.append(f"{name} = real_of(*self, {object_}, {name});")
+            elif p.kind.life == "borrowed":
+                before.append(f"RealHandles<{object_}> real_{name}(*self, {name}, 1);")
+            elif p.kind.life == "created":
+                made = f"add_comm(*self, *{name})" if p.kind.object == "comm" else f"add_object(*self, {object_}, *{name})"
+                behind.append(f"*{name} = {made};")
+            elif p.kind.life in ("freed", "changed"):
+                before.append(f"auto real_{name} = {name} ? real_of(*self, {object_}, *{name}) : 0;")
+                passed[name] = f"{name} ? &real_{name} : nullptr"
+                if p.kind.life == "freed":
+                    behind += [f"remove_object(*self, {object_}, *{name});", f"*{name} = real_{name};"]
+        behind += [line for symbol, line in REMEMBERED.items() if symbol == self.symbol.removesuffix("_c")]
+        if self.symbol == "MPI_Type_dup":
+            before.insert(0, "const MPI_Datatype program_oldtype = oldtype;")
+        if self.call.role in ("collective", "creation") and self.call.find("comm") and self.call.starts != "nonblocking":
+            before.insert(0, "count_collective(*self, comm);")
+            if self.call.starts == "blocking":
+                before.insert(0, "before_collective(*self, comm);")
+        return before, passed, behind
+
+    def called(self, passed):
+        return f"g_next.{self.symbol}({', '.join(passed.get(p.name, p.name) for p in self.function.parameters)})"
+
+    def plain(self):
+        before, passed, behind = self.translated("")
+        stored, status, counted = self.messages()
+        before = stored + status + before
+        if status:
+            passed["status"] = "told"
+        if self.call.role == "matched_probe":
+            behind.append("if (VirtualMessage* found = self->messages.find(*message)) found->comm = program_comm, found->status = *told;")
+        lines = [f"static int checkpoint_{self.symbol}(const void*{', ' + self.inside if self.inside else ''}) {{",
+                 "  LayerRank* self = current_rank();", f"  if (!self) return {self.called({})};", *["  " + line for line in before],
+                 f"  const int code = {self.called(passed)};", *["  " + line for line in counted]]
+        if behind:
+            lines += ["  if (code == MPI_SUCCESS) {", *["    " + line for line in behind], "  }"]
+        return [*lines, "  return code;", "}"]
+
+    def messages(self):
+        """Returns what stands in front of a call that may take a stored message, in front of one whose status is looked at, and
+        behind one that sends or receives."""
+        role, call = self.call.role, self.call
+        # A handler of the program's may have made a success of an error.
+        errors = ["const uint64_t errors = self->errors_handled;"]
+        fine = "self->errors_handled == errors"
+        own = [*errors, "MPI_Status own;", "MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;"]
+        if role == "send":
+            return errors, [], [f"if (code == MPI_SUCCESS && dest != MPI_PROC_NULL && {fine}) ++self->sent;"]
+        if role == "receive":
+            return (["if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
+                     "  return deliver_stored(*self, stored, buf, count, datatype, status);"], own, [f"if ({fine}) count_taken(*self, code, told);"])
+        if role == "probe":
+            flag = "flag" if call.find("flag") else "nullptr"
+            return ["if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
+                    f"  return tell_stored(*stored, {flag}, status);"], [], []
+        if role == "matched_probe":
+            flag = "flag" if call.find("flag") else "nullptr"
+            found = "*flag && " if call.find("flag") else ""
+            return (["const MPI_Comm program_comm = comm;", "if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
+                     f"  return match_stored(*self, stored, {flag}, message, status);"], own[1:],
+                    [f"if (code == MPI_SUCCESS && {found}told->MPI_SOURCE != MPI_PROC_NULL) ++self->taken;"])
+        if role in ("send_receive", "replace"):
+            return (["if (const StoredMessage* stored = find_stored(*self, comm, source, recvtag))",
+                     f"  return {'exchange' if role == 'send_receive' else 'replace'}_with_stored(*self, stored, {self.names});"], own,
+                    [f"if ({fine}) count_exchange(*self, code, dest, told);"])
+        return [], [], []
+
+    def starting(self):
+        """Returns the functions of a call that makes a request."""
+        call, symbol = self.call, self.symbol
+        before, passed, behind = self.translated("started->")
+        request = self.requests[0].name
+        passed[request] = "&started->real"
+        made = next((p.name for p in call.parameters if p.kind.object == "comm" and p.kind.life == "created"), None)
+        if made:  # the handle is written when the operation ends
+            passed[made], behind = "&started->made", [line for line in behind if "add_comm" not in line]
+            before.append(f"started->made_at = {made};")
+        others = [p for p in self.function.parameters if p.name != request]
+        inside = "".join(f", {p.declaration}" for p in others)
+        words = ", ".join(f"word({p.name})" for p in others) or "0"
+        count = ["count_collective(*self, comm);"] if call.role in ("collective", "creation") and call.starts == "nonblocking" else []
+        lines = [f"static int start_{symbol}([[maybe_unused]] LayerRank* self, VirtualRequest* started{inside}) {{",
+                 *["  " + line for line in before if not line.startswith("count_")], f"  return {self.called(passed)};", "}"]
+        lines += [f"static int remake_{symbol}([[maybe_unused]] LayerRank* self, VirtualRequest* started) {{",
+                  f"  return start_again(start_{symbol}, self, started);", "}"]
+        counted = [line for line in before if line.startswith("count_")] + count
+        stored = []
+        if call.role == "receive" and call.starts == "nonblocking":
+            stored = ["  if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
+                      f"    return start_with_stored(*self, stored, buf, count, datatype, kCall_{symbol}, {request});"]
+        peers = {"send": "made->sends = dest != MPI_PROC_NULL;", "receive": "made->receives = source != MPI_PROC_NULL;"}
+        sends = ["    if (made->sends) ++self->sent;"] if call.role == "send" and call.starts == "nonblocking" else []
+        persistent = "true" if call.starts == "persistent" else "false"
+        lines += [f"static int checkpoint_{symbol}(const void*{', ' + self.inside}) {{", "  LayerRank* self = current_rank();",
+                  f"  if (!self || !{request}) return {self.called({})};", *["  " + line for line in counted], *stored,
+                  "  auto made = std::make_unique<VirtualRequest>();",
+                  f"  keep_words(made.get(), kCall_{symbol}, {{{words}}}, {persistent});",
+                  f"  const int code = start_{symbol}(self, made.get(){''.join(', ' + p.name for p in others)});",
+                  "  if (code == MPI_SUCCESS) {", *["    " + line for line in behind],
+                  *(["    " + peers[call.role]] if call.role in peers else []), *sends,
+                  f"    *{request} = add_request(*self, std::move(made));", "  }", "  return code;", "}"]
+        return lines
+
+    def text(self):
+        lines = self.starting() if self.requests else self.plain()
+        return "\n".join([*lines, *wrappers.exports("checkpoint", self.function, self.symbol, self.names, tools=True)])
+
+
+# ---- Extensions: the functions of fgmpi.h, which calls.table has not
+
+HANDLES = {"MPI_Comm": "comm", "MPI_Datatype": "datatype", "MPI_Info": "info", "MPI_Op": "op"}
+
+
+def extensions(calls):
+    """Returns the functions of fgmpi.h with handles of the program. Tools call MPIX_Tool_* and ask for keys."""
+    text = wrappers.header.preprocessed(calls.arguments, [os.path.join(HERE, "..", "..", "include", "fgmpi.h")])
+    found = wrappers.header.parse_functions(text)
+    return [f for symbol, f in sorted(found.items())
+            if symbol.startswith("MPIX_") and symbol not in calls.all and not symbol.startswith(("MPIX_Tool_", "MPIX_Comm_key", "MPIX_Comm_map_bytes"))
+            and any(type_of(p)[0] in HANDLES or type_of(p)[0] == "MPI_Request" for p in f.parameters)]
+
+
+def type_of(parameter):
+    """Returns a parameter's type without const and pointers, and whether it is a pointer or array."""
+    text = parameter.type.replace("const", "").strip()
+    return text.rstrip("*[] "), text.endswith(("*", "]"))
+
+
+def extension(f):
+    """Returns the wrapper of a function of fgmpi.h."""
+    before, behind, passed = [], [], {}
+    of_request = any(type_of(p)[0] == "MPI_Request" for p in f.parameters)
+    for p in f.parameters:
+        base, pointer = type_of(p)
+        if base in HANDLES and not pointer:
+            before.append(f"{p.name} = real_of(*self, Object::k{HANDLES[base].capitalize()}, {p.name});")
+        elif base == "MPI_Datatype":
+            before.append(f"RealHandles<Object::kDatatype> real_{p.name}(*self, {p.name}, n);")
+            passed[p.name] = f"real_{p.name}.data()"
+        elif base == "MPI_Comm" and of_request:
+            before.append(f"made->made_at = {p.name};")
+            passed[p.name] = "&made->made"
+        elif base == "MPI_Comm":
+            behind.append(f"*{p.name} = add_comm(*self, *{p.name});")
+        elif base == "MPI_Request":
+            before.insert(0, f"keep_words(made.get(), kCall_MPI_Comm_idup, {{0}}, false);")
+            before.insert(0, "auto made = std::make_unique<VirtualRequest>();")
+            passed[p.name] = "&made->real"
+            behind.append(f"*{p.name} = add_request(*self, std::move(made));")
+    if any(p.name == "comm" for p in f.parameters) and not f.symbol.endswith(("_info", "_compare")):
+        before.insert(0, "count_collective(*self, comm);")
+    if any(type_of(p) == ("MPI_Datatype", True) for p in f.parameters):
+        before.insert(0, "const int n = ranks_of(*self, comm);")
+    for verb, change in {"_open_group": "++", "_close_group": "--"}.items():
+        if f.symbol.endswith(verb):
+            behind.append(f"{change}self->opened_groups;")
+    called = f"g_extensions.{f.symbol}({', '.join(passed.get(p.name, p.name) for p in f.parameters)})"
+    plain = f"g_extensions.{f.symbol}({', '.join(p.name for p in f.parameters)})"
+    return "\n".join([f"EXPORT {f.signature(f.symbol)} {{", "  LayerRank* self = current_rank();", f"  if (!self) return {plain};",
+                      *["  " + line for line in before], f"  const int code = {called};",
+                      *(["  if (code == MPI_SUCCESS) {", *["    " + line for line in behind], "  }"] if behind else []), "  return code;", "}", ""])
+
+
+def extension_table(functions):
+    """Returns the declaration of struct Extensions, and of the function that fills it."""
+    return ["/// The functions of fgmpi.h.", "struct Extensions {", *[f"  decltype(&::{f.symbol}) {f.symbol};" for f in functions], "};",
+            '[[gnu::visibility("hidden")]] extern Extensions g_extensions;', "template <class Find>",
+            "void fill_extensions(Extensions* next, Find find) {",
+            *[f'  next->{f.symbol} = reinterpret_cast<decltype(&::{f.symbol})>(find("{f.symbol}"));' for f in functions], "}\n"]
+
+
+class Calls(wrappers.Calls):
+    def can_watch(self, symbol):
+        function = self.functions.get(symbol)
+        return function is not None and not symbol.startswith("MPII_") and function.result in ("int", "MPI_Fint") and \
+            not function.variadic and self.all[symbol].answer not in ("pending", "identity", "host", "early", "instead")
+
+
+def kept(call):
+    """Returns the parameters whose arguments are kept of a call's request."""
+    return [p for p in call.parameters if not (p.kind.object == "request" and p.kind.life == "created")]
+
+
+def position_of(call, object_):
+    return next((i for i, p in enumerate(kept(call)) if p.kind.object == object_ and not p.kind.type.endswith("*")), -1)
+
+
+def types_of(call):
+    return sum(1 << i for i, p in enumerate(kept(call)) if p.kind.object == "datatype" and not p.kind.type.endswith("*"))
+
+
+def main():
+    calls = Calls("checkpoint", watches, [])
+    by_hand = set(BY_HAND)
+    calls.by_hand = BY_HAND
+    calls.symbols = [s for s, call in calls.all.items() if s in by_hand or (calls.can_watch(s) and watches(call))]
+    starts = [c for c in calls.watched() if c.symbol not in by_hand and any(p.kind.object == "request" and p.kind.life == "created"
+                                                                           for p in c.parameters)]
+    declarations = ["struct LayerRank;", "struct VirtualRequest;", "/// Makes the call again of which a request has kept the arguments.",
+                    "using Remaker = int (*)(LayerRank*, VirtualRequest*);", "extern const Remaker kRemakers[kCallCount];",
+                    "/// The datatypes among these arguments, as bits.", "extern const uint32_t kTypeArguments[kCallCount];",
+                    "/// The position of the communicator and of the operation among these arguments, or -1; is the call a collective?",
+                    "extern const int8_t kCommArguments[kCallCount];", "extern const int8_t kOpArguments[kCallCount];",
+                    "extern const bool kCollectives[kCallCount];",
+                    "/// What is done with a call's pending request when a checkpoint is taken.",
+                    "enum class Pending : uint8_t { kRefused, kWithdrawn, kAwaited, kAwaitedByAll };",
+                    "extern const Pending kPending[kCallCount];",
+                    "extern const char* const kCallNames[kCallCount];\n"]
+    ending = ["constexpr Remaker kRemakers[kCallCount] = {",
+              *[f"    {'remake_' + c.symbol if c in starts else 'nullptr'}," for c in calls.watched()], "};",
+              "constexpr uint32_t kTypeArguments[kCallCount] = {", *[f"    {types_of(c)}," for c in calls.watched()], "};",
+              "constexpr int8_t kCommArguments[kCallCount] = {", *[f"    {position_of(c, 'comm')}," for c in calls.watched()], "};",
+              "constexpr int8_t kOpArguments[kCallCount] = {", *[f"    {position_of(c, 'op')}," for c in calls.watched()], "};",
+              "constexpr bool kCollectives[kCallCount] = {",
+              *[f"    {str(c.role in ('collective', 'creation')).lower()}," for c in calls.watched()], "};",
+              "constexpr Pending kPending[kCallCount] = {", *[f"    Pending::{PENDING.get(c.role, 'kRefused')}," for c in calls.watched()],
+              "};", "constexpr const char* kCallNames[kCallCount] = {", *[f'    "{c.symbol}",' for c in calls.watched()], "};\n"]
+    own = extensions(calls)
+    declarations += extension_table(own)
+    ending += [extension(f) for f in own]
+    last = [c for c in calls.watched() if c.symbol not in by_hand][-1].symbol
+
+    def wrapper(call, function):
+        text = Wrapper(call, function).text()
+        return text + "\n" + "\n".join(ending) if call.symbol == last else text
+
+    calls.write("checkpoint", ['#include <cstdint>\n\n#include "fgmpi.h"\n#include "host/internal.h"\n'], declarations, ALSO, ['#include "checkpoint/wrappers.h"\n'], [], wrapper)
+
+
+main()
