@@ -1,0 +1,398 @@
+// Virtual requests: how they are made and completed.
+//
+// MPI always has a request for a virtual one that is active, also where the operation has ended
+// without MPI (a message that was taken in before): then it is a generalized request that is
+// complete. So MPI chooses among the requests of a call, fills statuses and reports errors.
+#include <algorithm>
+#include <array>
+
+#include "checkpoint/wrappers.h"
+
+namespace fgmpi::checkpoint {
+namespace {
+
+constexpr uint32_t kFreedBeforeSweep = 64;
+
+void count_types(LayerRank& rank, const VirtualRequest& request, int by) {
+  for (uint32_t left = kTypeArguments[request.call]; left != 0; left &= left - 1) {
+    const auto type = static_cast<MPI_Datatype>(request.words[__builtin_ctz(left)]);
+    VirtualType* found = rank.types.find(type);
+    if (!found) continue;
+    found->uses += static_cast<uint32_t>(by);
+    if (found->uses > 0 || !found->freed) continue;
+    g_next.MPI_Type_free(&found->real);
+    rank.types.remove(type);
+  }
+}
+
+bool is_generalized(const VirtualRequest& request) {
+  return request.call == kCall_MPI_Grequest_start || request.call == kCall_MPIX_Grequest_start ||
+         request.call == kCall_MPIX_Grequest_class_allocate;
+}
+
+/// Removes the requests whose operations have ended since the program has freed them.
+void sweep_freed(LayerRank& rank) {
+  std::vector<MPI_Request> ended;
+  rank.requests.for_each([&](MPI_Request handle, VirtualRequest* request) {
+    if (!request->freed || is_generalized(*request)) return;
+    int flag = 0;
+    MPI_Status status;
+    const int code = g_next.MPI_Test(&request->real, &flag, &status);
+    if (code == MPI_SUCCESS && !flag) return;
+    if (request->receives && !request->outcome) count_taken(rank, code, &status);
+    if (request->persistent) g_next.MPI_Request_free(&request->persistent_real);
+    ended.push_back(handle);
+  });
+  rank.freed_requests -= static_cast<uint32_t>(ended.size());
+  for (MPI_Request handle : ended) remove_request(rank, handle);
+}
+
+/// The operation of an active request has ended, and the program learns of it.
+void finish(LayerRank& rank, MPI_Request* handle, VirtualRequest* request, int code,
+            const MPI_Status* status) {
+  if (request->receives && !request->outcome) count_taken(rank, code, status);
+  int cancelled = 0;
+  if (request->sends && g_next.MPI_Test_cancelled(status, &cancelled) == MPI_SUCCESS && cancelled)
+    --rank.sent;
+  if (request->made_at) *request->made_at = add_comm(rank, request->made);
+  request->outcome.reset();
+  request->is_complete = false;
+  if (request->persistent) {
+    request->active = false;
+    request->real = request->persistent_real;
+    return;
+  }
+  remove_request(rank, *handle);
+  *handle = MPI_REQUEST_NULL;
+}
+
+int class_of(int code) {
+  int error_class = MPI_SUCCESS;
+  g_next.MPI_Error_class(code, &error_class);
+  return error_class;
+}
+
+/// The code of one request in a call for several, whose statuses have codes where it failed so.
+int code_of_one(int code, const MPI_Status& status) {
+  return code != MPI_SUCCESS && class_of(code) == MPI_ERR_IN_STATUS ? class_of(status.MPI_ERROR)
+                                                                    : code;
+}
+
+/// The code of an operation that has ended without MPI, whose error handler is called now.
+int code_of_outcome(const LayerRank& rank, const VirtualRequest& request) {
+  const RequestOutcome& outcome = *request.outcome;
+  if (outcome.code == MPI_SUCCESS || outcome.handled) return outcome.code;
+  const MPI_Comm comm = comm_of(request);
+  g_next.MPI_Comm_call_errhandler(
+      comm == MPI_COMM_NULL ? MPI_COMM_WORLD : real_of(rank, Object::kComm, comm), outcome.code);
+  return outcome.code;
+}
+
+/// The requests of a call that may complete some of them.
+class CompletionCall {
+ public:
+  CompletionCall(LayerRank& rank, int n, MPI_Request* program)
+      : rank_(rank), program_(program), n_(program && n > 0 ? static_cast<size_t>(n) : 0) {
+    if (n_ > few_.size()) {
+      many_.resize(n_);
+      real_ = many_.data();
+    }
+    for (size_t i = 0; i < n_; ++i) real_[i] = real_of(rank, Object::kRequest, program[i]);
+  }
+  MPI_Request* real() { return program_ ? real_ : nullptr; }
+  /// Request number i may have been completed by a call that returned `code`. Returns its code,
+  /// which is another one where the operation had failed before.
+  int done(size_t i, int code, const MPI_Status* status) {
+    if (i >= n_) return code;
+    VirtualRequest* request = rank_.requests.find(program_[i]);
+    if (!request) {
+      program_[i] = real_[i];
+      return code;
+    }
+    const bool ended =
+        real_[i] == MPI_REQUEST_NULL || (request->persistent && code != MPI_ERR_PENDING);
+    if (!request->active || !ended) return code;
+    if (request->outcome) code = code_of_outcome(rank_, *request);
+    finish(rank_, &program_[i], request, code, status);
+    return code;
+  }
+  /// Ends all requests of a call, with their statuses. Returns the code of the call.
+  int all_done(int code, MPI_Status* statuses) {
+    bool failed = false;
+    for (size_t i = 0; i < n_; ++i) {
+      const int before = code_of_one(code, statuses[i]), now = done(i, before, &statuses[i]);
+      if (code == MPI_SUCCESS) statuses[i].MPI_ERROR = now;
+      failed |= now != before;
+      if (now != before) statuses[i].MPI_ERROR = now;
+    }
+    return failed ? MPI_ERR_IN_STATUS : code;
+  }
+  size_t size() const { return n_; }
+
+ private:
+  LayerRank& rank_;
+  MPI_Request* program_;
+  size_t n_;
+  std::array<MPI_Request, 8> few_ = {};
+  std::vector<MPI_Request> many_;
+  MPI_Request* real_ = few_.data();
+};
+
+/// Statuses for all requests of a call, the program's or the layer's own.
+class Statuses {
+ public:
+  Statuses(size_t n, MPI_Status* program) : statuses_(program) {
+    if (program != MPI_STATUSES_IGNORE) return;
+    own_.resize(std::max<size_t>(n, 1));
+    statuses_ = own_.data();
+  }
+  MPI_Status* data() { return statuses_; }
+
+ private:
+  MPI_Status* statuses_;
+  std::vector<MPI_Status> own_;
+};
+
+int query_outcome(void* state, MPI_Status* status) {
+  const auto* outcome = static_cast<RequestOutcome*>(state);
+  const int error = status->MPI_ERROR;
+  *status = outcome->status;
+  status->MPI_ERROR = error;
+  return MPI_SUCCESS;
+}
+int free_outcome(void*) { return MPI_SUCCESS; }
+int cancel_outcome(void*, int) { return MPI_SUCCESS; }
+
+}  // namespace
+
+void make_complete(VirtualRequest* request) {
+  g_next.MPI_Grequest_start(query_outcome, free_outcome, cancel_outcome, request->outcome.get(),
+                            &request->real);
+  g_next.MPI_Grequest_complete(request->real);
+  request->is_complete = true;
+}
+
+MPI_Request add_request(LayerRank& rank, std::unique_ptr<VirtualRequest> request) {
+  if (rank.freed_requests >= kFreedBeforeSweep) sweep_freed(rank);
+  VirtualRequest* made = request.get();
+  const MPI_Request handle = rank.requests.add(std::move(request));
+  if (made->persistent) made->persistent_real = made->real;
+  made->made_order = made->order = rank.next_order++;
+  count_types(rank, *made, 1);
+  return handle;
+}
+
+void remove_request(LayerRank& rank, MPI_Request request) {
+  count_types(rank, *rank.requests.find(request), -1);
+  rank.requests.remove(request);
+}
+
+void count_taken(LayerRank& rank, int code, const MPI_Status* status) {
+  if (code != MPI_SUCCESS && class_of(code) != MPI_ERR_TRUNCATE) return;
+  int cancelled = 0;
+  g_next.MPI_Test_cancelled(status, &cancelled);
+  if (!cancelled && status->MPI_SOURCE != MPI_PROC_NULL && status->MPI_SOURCE != MPI_ANY_SOURCE)
+    ++rank.taken;
+}
+
+void count_exchange(LayerRank& rank, int code, int dest, const MPI_Status* status) {
+  if (code != MPI_SUCCESS && class_of(code) != MPI_ERR_TRUNCATE) return;
+  if (dest != MPI_PROC_NULL) ++rank.sent;
+  count_taken(rank, code, status);
+}
+
+void free_requests_left(LayerRank& rank) {
+  rank.requests.for_each([&](MPI_Request, VirtualRequest* request) {
+    if (request->freed && !is_generalized(*request)) g_next.MPI_Request_free(&request->real);
+  });
+}
+
+namespace {
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  LayerRank* rank = current_rank();
+  if (!rank) return g_next.MPI_Wait(request, status);
+  CompletionCall c(*rank, 1, request);
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  return c.done(0, g_next.MPI_Wait(c.real(), told), told);
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  LayerRank* rank = current_rank();
+  if (!rank) return g_next.MPI_Test(request, flag, status);
+  CompletionCall c(*rank, 1, request);
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int code = g_next.MPI_Test(c.real(), flag, told);
+  return flag && (code != MPI_SUCCESS || *flag) ? c.done(0, code, told) : code;
+}
+
+int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
+  LayerRank* rank = current_rank();
+  if (!rank) return g_next.MPI_Waitall(count, requests, statuses);
+  CompletionCall c(*rank, count, requests);
+  Statuses s(c.size(), statuses);
+  return c.all_done(g_next.MPI_Waitall(count, c.real(), s.data()), s.data());
+}
+
+int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  LayerRank* rank = current_rank();
+  if (!rank) return g_next.MPI_Testall(count, requests, flag, statuses);
+  CompletionCall c(*rank, count, requests);
+  Statuses s(c.size(), statuses);
+  const int code = g_next.MPI_Testall(count, c.real(), flag, s.data());
+  return flag && (code != MPI_SUCCESS || *flag) ? c.all_done(code, s.data()) : code;
+}
+
+int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  LayerRank* rank = current_rank();
+  if (!rank) return g_next.MPI_Waitany(count, requests, index, status);
+  CompletionCall c(*rank, count, requests);
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int code = g_next.MPI_Waitany(count, c.real(), index, told);
+  return index && *index >= 0 ? c.done(static_cast<size_t>(*index), code, told) : code;
+}
+
+int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  LayerRank* rank = current_rank();
+  if (!rank) return g_next.MPI_Testany(count, requests, index, flag, status);
+  CompletionCall c(*rank, count, requests);
+  MPI_Status own;
+  MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
+  const int code = g_next.MPI_Testany(count, c.real(), index, flag, told);
+  const bool done = index && flag && (code != MPI_SUCCESS || *flag) && *index >= 0;
+  return done ? c.done(static_cast<size_t>(*index), code, told) : code;
+}
+
+/// MPI_Waitsome and MPI_Testsome.
+template <class Next>
+int some(Next next, int count, MPI_Request* requests, int* outcount, int* indices,
+         MPI_Status* statuses) {
+  LayerRank* rank = current_rank();
+  if (!rank) return next(count, requests, outcount, indices, statuses);
+  CompletionCall c(*rank, count, requests);
+  Statuses s(c.size(), statuses);
+  const int code = next(count, c.real(), outcount, indices, s.data());
+  const bool known = code == MPI_SUCCESS || class_of(code) == MPI_ERR_IN_STATUS;
+  if (!known || !outcount || *outcount == MPI_UNDEFINED) return code;
+  bool failed = false;
+  for (int i = 0; i < *outcount; ++i) {
+    MPI_Status* status = s.data() + i;
+    const int before = code_of_one(code, *status);
+    const int now = c.done(static_cast<size_t>(indices[i]), before, status);
+    if (now != before || code == MPI_SUCCESS) status->MPI_ERROR = now;
+    failed |= now != before;
+  }
+  return failed ? MPI_ERR_IN_STATUS : code;
+}
+
+int free_request(MPI_Request* request) {
+  LayerRank* rank = current_rank();
+  VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
+  if (!found) return g_next.MPI_Request_free(request);
+  const bool of_messages = found->sends || found->receives;
+  if (found->active && is_generalized(*found)) {
+    MPI_Request real = found->real;  // the program completes it later
+    const int code = g_next.MPI_Request_free(&real);
+    found->freed = true;
+    *request = MPI_REQUEST_NULL;
+    return code;
+  }
+  if (!found->active || !of_messages) {
+    const int code = g_next.MPI_Request_free(&found->real);
+    if (found->real != MPI_REQUEST_NULL) return code;
+    if (found->outcome && found->persistent) g_next.MPI_Request_free(&found->persistent_real);
+    remove_request(*rank, *request);
+    *request = MPI_REQUEST_NULL;
+    return code;
+  } else {
+    // MPI keeps the request until its operation ends, so that its message is counted.
+    found->freed = true;
+    ++rank->freed_requests;
+  }
+  *request = MPI_REQUEST_NULL;
+  return MPI_SUCCESS;
+}
+
+int complete_generalized(MPI_Request request) {
+  LayerRank* rank = current_rank();
+  VirtualRequest* found = rank ? rank->requests.find(request) : nullptr;
+  if (!found) return g_next.MPI_Grequest_complete(request);
+  const MPI_Request real = found->real;
+  if (found->freed) remove_request(*rank, request);
+  return g_next.MPI_Grequest_complete(real);
+}
+
+int cancel(MPI_Request* request) {
+  LayerRank* rank = current_rank();
+  if (!rank || !request) return g_next.MPI_Cancel(request);
+  MPI_Request real = real_of(*rank, Object::kRequest, *request);
+  return g_next.MPI_Cancel(&real);
+}
+
+/// The receive of a persistent request that is inactive finds a stored message.
+const StoredMessage* stored_for(const LayerRank& rank, const VirtualRequest& request) {
+  if (request.call != kCall_MPI_Recv_init && request.call != kCall_MPI_Recv_init_c) return nullptr;
+  // buf, count, datatype, source, tag, comm
+  return find_stored(rank, static_cast<MPI_Comm>(request.words[5]),
+                     static_cast<int>(request.words[3]), static_cast<int>(request.words[4]));
+}
+
+int start(MPI_Request* request) {
+  LayerRank* rank = current_rank();
+  VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
+  if (!found) return g_next.MPI_Start(request);
+  if (!found->persistent || found->active) return g_next.MPI_Start(&found->real);  // an error
+  if (const StoredMessage* stored = stored_for(*rank, *found)) {
+    found->outcome =
+        outcome_with_stored(*rank, stored, argument<void*>(found->words[0]), found->words[1],
+                            static_cast<MPI_Datatype>(found->words[2]));
+    make_complete(found);
+    found->active = true;
+    return MPI_SUCCESS;
+  }
+  const int code = g_next.MPI_Start(&found->real);
+  if (code != MPI_SUCCESS) return code;
+  found->active = true;
+  found->order = rank->next_order++;
+  if (found->sends) ++rank->sent;
+  if (kCollectives[found->call]) count_collective(*rank, comm_of(*found));
+  return code;
+}
+
+int start_all(int count, MPI_Request* requests) {
+  if (!current_rank() || count < 0 || !requests) return g_next.MPI_Startall(count, requests);
+  for (int i = 0; i < count; ++i)
+    if (const int code = start(&requests[i]); code != MPI_SUCCESS) return code;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+}  // namespace fgmpi::checkpoint
+
+using namespace fgmpi::checkpoint;
+
+FGMPI_BOTH(MPI_Wait, (MPI_Request * request, MPI_Status* status), wait(request, status))
+FGMPI_BOTH(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status),
+           test(request, flag, status))
+FGMPI_BOTH(MPI_Waitall, (int n, MPI_Request* requests, MPI_Status* statuses),
+           wait_all(n, requests, statuses))
+FGMPI_BOTH(MPI_Testall, (int n, MPI_Request* requests, int* flag, MPI_Status* statuses),
+           test_all(n, requests, flag, statuses))
+FGMPI_BOTH(MPI_Waitany, (int n, MPI_Request* requests, int* index, MPI_Status* status),
+           wait_any(n, requests, index, status))
+FGMPI_BOTH(MPI_Testany, (int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
+           test_any(n, requests, index, flag, status))
+FGMPI_BOTH(MPI_Waitsome,
+           (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
+           some(g_next.MPI_Waitsome, n, requests, done, indices, statuses))
+FGMPI_BOTH(MPI_Testsome,
+           (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
+           some(g_next.MPI_Testsome, n, requests, done, indices, statuses))
+FGMPI_BOTH(MPI_Request_free, (MPI_Request * request), free_request(request))
+FGMPI_BOTH(MPI_Grequest_complete, (MPI_Request request), complete_generalized(request))
+FGMPI_BOTH(MPI_Cancel, (MPI_Request * request), cancel(request))
+FGMPI_BOTH(MPI_Start, (MPI_Request * request), start(request))
+FGMPI_BOTH(MPI_Startall, (int n, MPI_Request* requests), start_all(n, requests))
