@@ -1,0 +1,39 @@
+/* What the programs of this folder share. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int MPIX_Checkpoint(MPI_Comm comm, int* flag);
+#pragma weak MPIX_Checkpoint
+
+static int rank, size, failures;
+
+#define CHECK(condition)                                                                      \
+  do {                                                                                        \
+    if (!(condition) && ++failures < 10)                                                      \
+      fprintf(stderr, "%s:%d: rank %d: %s is wrong\n", __FILE__, __LINE__, rank, #condition); \
+  } while (0)
+
+static void start(int* argc, char*** argv) {
+  MPI_Init(argc, argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (!MPIX_Checkpoint) {
+    fprintf(stderr, "libfgmpi-checkpoint.so is not loaded\n");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
+static void checkpoint(void) {
+  int flag = -1;
+  const int code = MPIX_Checkpoint(MPI_COMM_WORLD, &flag);
+  CHECK(code == MPI_SUCCESS && flag == 0);
+}
+
+static int finish(void) {
+  int all;
+  MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return all != 0;
+}
