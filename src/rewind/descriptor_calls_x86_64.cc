@@ -80,6 +80,8 @@ long make_memory(const TrappedCall& call) {
   return fd;
 }
 
+/// Is it a descriptor of this layer's own? For the program there is none: which of them are open
+/// depends on what is wanted of the repeated run.
 bool is_kept(long fd) { return fd >= kFirstKept && fd <= kLastKept; }
 
 long close_one(const TrappedCall& call) {
@@ -104,13 +106,15 @@ long close_many(const TrappedCall& call) {
 }
 
 long duplicate(const TrappedCall& call) {
-  if (call.number != SYS_dup && is_kept(call.arguments[1])) return -EBADF;
+  if (is_kept(call.arguments[0]) || (call.number != SYS_dup && is_kept(call.arguments[1])))
+    return -EBADF;
   const long fd = make_call(call);
   set_kind(fd, kind_of(call.arguments[0]));
   return fd;
 }
 
 long control_file(const TrappedCall& call) {
+  if (is_kept(call.arguments[0])) return -EBADF;
   const long command = call.arguments[1];
   const bool duplicates = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
   if (duplicates || command == F_GETFD || command == F_SETFD) {
