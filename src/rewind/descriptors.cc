@@ -15,6 +15,9 @@
 #include "rewind/trap.h"
 
 namespace fgmpi::rewind {
+
+bool g_shows_output = true;
+
 namespace {
 
 struct FileNumber {

@@ -17,6 +17,9 @@ enum class FileKind : uint8_t {
   kShownErr,   ///< standard error: written again
 };
 
+/// Is false in a repeated run whose output mpiexec does not show.
+[[gnu::visibility("hidden")]] extern bool g_shows_output;
+
 /// Called once, before calls are trapped: which files the standard descriptors are.
 void look_at_standard_files();
 

@@ -9,7 +9,9 @@
 
 #include "privatize/libc/output.h"
 #include "proclet-sched/coroutine/identity.h"
+#include "rewind/descriptors.h"
 #include "rewind/events.h"
+#include "rewind/format.h"
 #include "rewind/recording.h"
 #include "rewind/trap.h"
 
@@ -21,6 +23,16 @@ constexpr int kStatusKilled = 137;
 
 void write_line(const char* line, size_t length) { direct_call(SYS_write, 2, line, length); }
 
+/// From here on what is written is not answered by the recording, but written.
+void begin_last_words() {
+  stop_trap();
+  if (is_repeated()) {
+    if (g_shows_output) direct_call(SYS_dup3, kStdoutFd, 1, 0);
+    direct_call(SYS_dup3, kStderrFd, 2, 0);
+  }
+  privatize::write_output_in_crash();
+}
+
 [[noreturn]] void end(int status) {
   at_end_of_run();
   for (;;) direct_call(SYS_exit_group, status);
@@ -29,8 +41,7 @@ void write_line(const char* line, size_t length) { direct_call(SYS_write, 2, lin
 }  // namespace
 
 void refuse_run(const char* format, ...) {
-  stop_trap();
-  privatize::write_output_in_crash();
+  begin_last_words();
   char what[512], who[sched::kMostIdentityWords], line[1024];
   std::va_list values;
   va_start(values, format);
@@ -46,8 +57,7 @@ void refuse_run(const char* format, ...) {
 }
 
 void report_difference(const char* format, ...) {
-  stop_trap();
-  privatize::write_output_in_crash();
+  begin_last_words();
   char what[512], where[512], line[1200];
   std::va_list values;
   va_start(values, format);
@@ -62,8 +72,7 @@ void report_difference(const char* format, ...) {
 }
 
 void end_with_recording() {
-  stop_trap();
-  privatize::write_output_in_crash();
+  begin_last_words();
   char where[512], line[640];
   describe_last_event(where, sizeof where);
   const bool refused = header().ended && header().status == kStatusRefused;

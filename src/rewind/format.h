@@ -23,7 +23,7 @@
 namespace fgmpi::rewind {
 
 inline constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'r', 'e', 'c'};
-inline constexpr uint32_t kFormatVersion = 3;
+inline constexpr uint32_t kFormatVersion = 4;
 
 enum RecordingStream : uint32_t { kInputs, kEvents, kStreams };
 
@@ -70,7 +70,7 @@ struct SealedChunk {
 // Descriptors of the process. They have the same numbers when it is repeated, so that all others
 // have, too.
 inline constexpr int kRecordingFd = 1000;  ///< the file
-inline constexpr int kStdoutFd = 1001;     ///< standard output as it was at the start
+inline constexpr int kStdoutFd = 1001;     ///< of a repeated run: standard output of mpiexec
 inline constexpr int kStderrFd = 1002;
 inline constexpr int kControlFd = 1003;  ///< what mpiexec wants of a repeated run (control.h)
 

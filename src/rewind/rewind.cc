@@ -81,8 +81,7 @@ void pass_process() {
 bool is_served(ControlOrder* order) {
   const long n = direct_call(SYS_recvfrom, kControlFd, order, sizeof *order, MSG_WAITALL, 0, 0);
   if (n != sizeof *order) return false;
-  stand_in(kStdoutFd);
-  stand_in(kStderrFd);
+  g_shows_output = false;
   return true;
 }
 
@@ -119,8 +118,6 @@ Status begin() {
   const bool repeats = std::strcmp(mode, "rewind") == 0;
   const char* failed = open_recording(repeats ? RunMode::kRepeated : RunMode::kRecorded);
   if (!failed) {
-    direct_call(SYS_dup3, 1, kStdoutFd, 0);
-    direct_call(SYS_dup3, 2, kStderrFd, 0);
     look_at_standard_files();
     ControlOrder order{};
     if (repeats && is_served(&order)) begin_serving(order);

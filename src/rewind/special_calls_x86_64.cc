@@ -65,9 +65,10 @@ long read_parts(const TrappedCall& call) {
   return result;
 }
 
-/// Writes all bytes to what was standard output or error when the run was repeated.
+/// Writes all bytes to standard output or error of mpiexec.
 void show(FileKind kind, const void* bytes, size_t size) {
   const int fd = kind == FileKind::kShownErr ? kStderrFd : kStdoutFd;
+  if (!g_shows_output) return;
   const auto* at = static_cast<const char*>(bytes);
   while (size > 0) {
     const long n = direct_call(SYS_write, fd, at, size);

@@ -20,6 +20,7 @@
 
 #include "base/environment.h"
 #include "base/settings.h"
+#include "launcher/mpiexec/inherited_files.h"
 #include "launcher/mpiexec/listed_events.h"
 #include "launcher/mpiexec/program.h"
 #include "launcher/mpiexec/recorded_page.h"
@@ -92,34 +93,74 @@ Status find_program(const std::string& name, std::string* path) {
   return {};
 }
 
-/// Starts the run again with `order`; the other end of its control socket is *control.
-Status start_again(const RecordedRun& run, const rewind::ControlOrder& order, pid_t* child,
-                   int* control) {
+/// A process in which the run is repeated.
+struct RunAgain {
+  pid_t child = 0;
+  int control = -1;  ///< the other end of its control socket
+  bool is_shown = true;
+  StandInFiles files;
+
+  /// Starts it. With `order` its output is not shown.
+  Status start(const RecordedRun& run, const rewind::ControlOrder* order);
+  /// Writes the words of the loader, of libraries that were loaded, and of the library before it
+  /// repeats: what comes behind them is written by the process itself.
+  void show_beginning() const;
+  /// Waits for its end, and returns its status.
+  int finish();
+};
+
+Status RunAgain::start(const RecordedRun& run, const rewind::ControlOrder* order) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return error(MPI_ERR_OTHER, "socketpair: %s", std::strerror(errno));
-  *child = fork();
-  if (*child == 0) {
+  FGMPI_TRY(files.make(run.inherited));
+  is_shown = !order;
+  child = fork();
+  if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    Status failed = place_descriptor(ends[1], rewind::kControlFd);
+    Status failed = order ? place_descriptor(ends[1], rewind::kControlFd) : Status();
+    if (failed.ok()) failed = files.place();
     if (failed.ok()) failed = execute(run);
-    std::fprintf(stderr, "mpiexec: -rewind: %s\n", failed.what().c_str());
+    dprintf(rewind::kStderrFd, "mpiexec: -rewind: %s\n", failed.what().c_str());
     _exit(1);
   }
   close(ends[1]);
-  *control = ends[0];
-  if (*child < 0) return error(MPI_ERR_OTHER, "fork: %s", std::strerror(errno));
-  send(*control, &order, sizeof order, MSG_NOSIGNAL);
+  control = ends[0];
+  if (child < 0) return error(MPI_ERR_OTHER, "fork: %s", std::strerror(errno));
+  if (order) send(control, order, sizeof *order, MSG_NOSIGNAL);
   return {};
 }
 
-Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
-  pid_t child = 0;
-  int control = -1;
-  FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 0}, &child, &control));
-  print_events(control, child, wishes);
+void RunAgain::show_beginning() const {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (fd == STDOUT_FILENO && !is_shown) continue;
+    const std::vector<char> text = files.written_to(fd);
+    (void)!write(fd, text.data(), text.size());
+  }
+}
+
+int RunAgain::finish() {
   close(control);
-  *status = wait_for_child(child);
+  const int status = wait_for_child(child);
+  show_beginning();
+  return status;
+}
+
+/// Repeats the run, with its output.
+Status repeat(const RecordedRun& run, int* status) {
+  RunAgain again;
+  FGMPI_TRY(again.start(run, nullptr));
+  *status = again.finish();
+  return {};
+}
+
+constexpr rewind::ControlOrder kListsEvents = {UINT64_MAX, 1, 0};
+
+Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
+  RunAgain again;
+  FGMPI_TRY(again.start(run, &kListsEvents));
+  print_events(again.control, again.child, wishes);
+  *status = again.finish();
   return {};
 }
 
@@ -132,11 +173,10 @@ std::string end_of(const rewind::RecordingHeader& header) {
 /// -report: the page is made of the events.
 Status report_events(const RecordedRun& run, const rewind::RecordingHeader& header,
                      const std::string& recording, const std::string& page, int* status) {
-  pid_t child = 0;
-  int control = -1;
-  FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 0}, &child, &control));
-  ReportReader reader(control);
-  RunEvents events(child, &reader);
+  RunAgain again;
+  FGMPI_TRY(again.start(run, &kListsEvents));
+  ReportReader reader(again.control);
+  RunEvents events(again.child, &reader);
   rewind::ControlReport report;
   for (int fd; reader.receive(&report, &fd);)
     if (report.kind == rewind::ControlReport::kEvents) events.add_received();
@@ -144,19 +184,19 @@ Status report_events(const RecordedRun& run, const rewind::RecordingHeader& head
   for (const std::string& word : run.words)
     about.command += (about.command.empty() ? "" : " ") + word;
   Status written = write_recorded_page(about, &events, page);
-  close(control);
-  *status = wait_for_child(child);
+  *status = again.finish();
   if (!written.ok()) *status = 1;
   return written;
 }
 
 /// -goto: visits events.
 Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
-  pid_t child = 0;
-  int control = -1;
-  FGMPI_TRY(start_again(run, {UINT64_MAX, 1, 1}, &child, &control));
-  RewoundRun rewound(child, control, settings::size(settings::kRewindMemory));
+  RunAgain again;
+  constexpr rewind::ControlOrder kLeavesSnapshots = {UINT64_MAX, 1, 1};
+  FGMPI_TRY(again.start(run, &kLeavesSnapshots));
+  RewoundRun rewound(again.child, again.control, settings::size(settings::kRewindMemory));
   rewound.run_through();
+  again.show_beginning();
   const std::string witness = std::string(environment::name(environment::kWitness)) + "=";
   for (const std::string& variable : run.environment)
     if (variable.starts_with(witness)) rewound.events().follow_witness();
@@ -213,6 +253,7 @@ Status record(const LaunchPlan& plan, const std::string& library_folder) {
   getrlimit(RLIMIT_STACK, &stack);
   run.stack_limit = stack.rlim_cur;
   FGMPI_TRY(find_files(library_folder, &run));
+  run.inherited = find_inherited_files();
   int fd = -1;
   FGMPI_TRY(run.create(plan.record.file, static_cast<uint32_t>(plan.record.ranks), &fd));
   FGMPI_TRY(place_descriptor(fd, rewind::kRecordingFd));
@@ -246,7 +287,7 @@ int rewind(const LaunchPlan& plan, const std::string& library_folder) {
   else if (done.ok() && plan.rewind.visits)
     done = visit_events(run, plan.rewind, &status);
   else if (done.ok())
-    done = execute(run);
+    done = repeat(run, &status);
   if (!done.ok()) std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());
   return status;
 }

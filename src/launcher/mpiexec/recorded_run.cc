@@ -67,6 +67,8 @@ std::vector<uint8_t> RecordedRun::to_bytes() const {
     append(&out, file.size);
     append(&out, file.hash);
   }
+  append(&out, static_cast<uint32_t>(inherited.size()));
+  for (const InheritedFile& file : inherited) append(&out, file);
   return out;
 }
 
@@ -86,6 +88,11 @@ Status RecordedRun::parse(const void* bytes, size_t size, RecordedRun* out) {
     file.hash = in.get<uint64_t>();
     out->files.push_back(file);
   }
+  const auto inherited = in.get<uint32_t>();
+  for (uint32_t i = 0; i < inherited && !in.failed(); ++i)
+    out->inherited.push_back(in.get<InheritedFile>());
+  for (const InheritedFile& file : out->inherited)
+    if (file.fd < 0 || file.fd >= rewind::kRecordingFd) in.fail();
   return in.failed() || out->words.empty()
              ? error(MPI_ERR_FILE, "the description of the run is damaged")
              : Status();

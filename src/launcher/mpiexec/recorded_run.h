@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "launcher/mpiexec/command_line.h"
+#include "launcher/mpiexec/inherited_files.h"
 #include "rewind/format.h"
 
 namespace fgmpi::launcher {
@@ -29,6 +30,7 @@ struct RecordedRun {
   std::string folder;
   uint64_t stack_limit = 0;
   std::vector<BuildFile> files;
+  std::vector<InheritedFile> inherited;
 
   std::vector<uint8_t> to_bytes() const;
   /// Errors: the bytes are no description.
