@@ -11,6 +11,7 @@
 #include "check/collectives/arrays.h"
 #include "check/extensions.h"
 #include "check/memory/accesses.h"
+#include "check/memory/own_memory.h"
 #include "watch/places.h"
 
 namespace fgmpi::check {
@@ -155,7 +156,7 @@ CheckedCall::CheckedCall(Calls id, const void* place, int64_t* words) : rank_(cu
   handle_arrived();
   if (!rank_->begun.empty()) make_operations(rank_);
   if (rank_->owned || g_process.threads) report_accesses();
-  if (rank_->owned) g_process.pid = getpid();
+  if (rank_->owned) g_process.pid = process_number();
   outer_ = !rank_->in_call || g_process.threads;
   begin(id, place, words);
   before_ = rank_->current;

@@ -54,9 +54,18 @@ struct RewindHooks {
   void (*pass_random)(void* bytes, size_t size);
   /// How a place (a return address) becomes an address of the program as the linker loaded it.
   void (*set_places)(uint64_t (*place_of)(const void* place));
+  /// A system call of a tool in the process, which is neither recorded nor answered.
+  long (*direct_call)(long number, long a, long b, long c, long d, long e, long f);
+  /// Is true where the checker looks at a repeated run.
+  const bool* is_checked;
 };
 
 }  // namespace fgmpi::rewind
+
+/// Begins to check this repeated run for these kinds of findings, which are written to the
+/// descriptor. In src/check; called before ranks run.
+extern "C" __attribute__((visibility("default"))) void fgmpi_check_begin_rewound(uint32_t kinds,
+                                                                                 int fd);
 
 /// nullptr in all processes but those of mpiexec -record and -rewind.
 extern "C" __attribute__((visibility("default"))) const fgmpi::rewind::RewindHooks*

@@ -19,6 +19,7 @@ namespace fgmpi::rewind {
 RunMode g_mode = RunMode::kNone;
 RecordedChunk g_event_chunk{};
 bool g_is_damaged = false;
+bool g_is_checked = false;
 
 namespace {
 

@@ -17,6 +17,9 @@ enum class RunMode : uint8_t { kNone, kRecorded, kRepeated };
 [[gnu::visibility("hidden")]] extern RunMode g_mode;
 inline bool is_recorded() { return g_mode == RunMode::kRecorded; }
 inline bool is_repeated() { return g_mode == RunMode::kRepeated; }
+/// Is this a repeated run that is checked? For it the library takes memory, too: what is mapped
+/// when, and where the program's heap ends, may differ.
+[[gnu::visibility("hidden")]] extern bool g_is_checked;
 
 /// Maps the file behind kRecordingFd, or the memory into which it is read. Returns an error in
 /// words, or nullptr.

@@ -91,7 +91,9 @@ void pass_random(void* bytes, size_t size) {
   end_input();
 }
 
-constexpr RewindHooks kHooks = {count_call, add_detail, &g_lists, pass_random, set_places};
+constexpr RewindHooks kHooks = {count_call,   add_detail, &g_lists,
+                                pass_random,  set_places, fgmpi_rewind_direct_call,
+                                &g_is_checked};
 
 }  // namespace
 

@@ -432,6 +432,7 @@ void ask(const std::set<int>& asked) {
   // What other processes have sent arrives within microseconds; a process that is
   // gone never answers.
   constexpr auto kLongest = std::chrono::milliseconds(200);
+  if (asked.empty()) return;  // without a look at a clock, which a recorded run would notice
   const int wanted = g_answers + static_cast<int>(asked.size());
   const WireKind question = WireKind::kQuestion;
   for (int process : asked) MPIX_Tool_notify(process, &question, sizeof question);

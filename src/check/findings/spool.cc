@@ -59,6 +59,7 @@ std::string spool_path(const std::string& folder, pid_t pid) {
 }
 
 void Spool::write(const std::string& line) {
+  if (write_) return (void)write_(file_, line.data(), line.size());
   if (folder_.empty()) return;
   if (file_ >= 0 && owner_ != getpid()) {  // a fork, which leaves a file of its own
     close(file_);

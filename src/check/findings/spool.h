@@ -42,6 +42,11 @@ class Spool {
   ~Spool();
   /// Sets the folder. The first record creates spool_path() of the running process.
   void open(std::string folder) { folder_ = std::move(folder); }
+  /// Writes records to an open file, by this function.
+  void use(int file, long (*write)(int fd, const void* bytes, size_t size)) {
+    file_ = file;
+    write_ = write;
+  }
   /// The number of a site, which is equal in every process of the job.
   uint64_t add_site(const Site& site);
   /// Writes the finding, or adds its rank to an equal one. Returns its key.
@@ -68,6 +73,7 @@ class Spool {
   std::mutex lock_;
   std::string folder_;
   int file_ = -1;
+  long (*write_)(int fd, const void* bytes, size_t size) = nullptr;  ///< of use(); null: write()
   pid_t owner_ = -1;  ///< the process that opened the file
   std::set<uint64_t> sites_;
   std::unordered_map<uint64_t, std::set<int64_t>> ranks_;  ///< by key

@@ -19,6 +19,7 @@
 #include "base/relax_cpu.h"
 #include "check/call.h"
 #include "check/extensions.h"
+#include "check/memory/own_memory.h"
 #include "check/threads/strands.h"
 
 namespace fgmpi::check {
@@ -454,7 +455,7 @@ void meet_under_way(Rank* rank, const ProgramAccess& a) {
   OwnedMemory& owned = *rank->owned;
   for (const Exposed& e : owned.exposed()) {
     if (!e.under_way || !e.meets(a.address, a.bytes)) continue;
-    if (!is_in_program(rank) || getpid() != g_process.pid) return;
+    if (!is_in_program(rank) || process_number() != g_process.pid) return;
     const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), e.low);
     if (!a.reads && owned.reported.contains(key)) continue;
     const uint64_t place = a.writes ? site_of(a.place) : 0;
@@ -470,7 +471,8 @@ void meet_under_way(Rank* rank, const ProgramAccess& a) {
 void record_poll(Rank* rank, const ProgramAccess& a) {
   Looking looking;
   OwnedMemory& owned = *rank->owned;
-  if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank) || getpid() != g_process.pid)
+  if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank) ||
+      process_number() != g_process.pid)
     return;
   owned.record_load();
   {
@@ -488,14 +490,14 @@ void record_exposed_access(Rank* rank, const ProgramAccess& a) {
   OwnedMemory& owned = *rank->owned;
   if (!owned.is_exposed(a.address, a.bytes) || !is_in_program(rank)) return;
   if (a.reads) owned.record_load();
-  if (owned.has_polled() && getpid() == g_process.pid) MPIX_Tool_updates();
+  if (owned.has_polled() && process_number() == g_process.pid) MPIX_Tool_updates();
   bool full = false;
   {
     std::lock_guard guard(owned.lock);
     full = owned.touch(a);
   }
   if (!full) return;
-  if (getpid() == g_process.pid)
+  if (process_number() == g_process.pid)
     compare_touched_now(rank);
   else
     owned.extract_touched();
@@ -520,7 +522,7 @@ std::optional<ReportedAccess> finding_of(Rank* rank, const ProgramAccess& a) {
   OwnedMemory& owned = *rank->owned;
   std::lock_guard guard(owned.lock);
   const OwnedMemory::Owner owner = owned.find(a);
-  if (!owner.operation || !is_in_program(rank) || getpid() != g_process.pid) return {};
+  if (!owner.operation || !is_in_program(rank) || process_number() != g_process.pid) return {};
   owner.operation->touched = true;
   const uint64_t key = mix(reinterpret_cast<uintptr_t>(a.place), owner.operation->call->site);
   if (!owned.reported.insert(mix(key, a.writes)).second) return {};
@@ -547,7 +549,8 @@ void keep_for_later(const ReportedAccess& seen) {
 /// another strand uses the memory, or has, and nothing orders them.
 std::optional<ReportedAccess> meet_strands(Rank* rank, const ProgramAccess& a) {
   Looking looking;
-  if (!rank->order->is_active() || !is_in_program(rank) || getpid() != g_process.pid) return {};
+  if (!rank->order->is_active() || !is_in_program(rank) || process_number() != g_process.pid)
+    return {};
   const StrandUse use =
       rank->order->record_access(a, reinterpret_cast<uintptr_t>(__builtin_frame_address(0)));
   return use.of ? finding_of_use(rank, a, use) : std::nullopt;

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <bit>
 
+#include "check/memory/own_memory.h"
+
 namespace fgmpi::check {
 namespace {
 
@@ -29,9 +31,8 @@ std::atomic<HeapTable*> g_tables[kTableSize];
 
 template <class T>
 T* make_zeroed(std::atomic<T*>* place) {
-  void* memory = mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return nullptr;
+  void* memory = map_memory(sizeof(T));
+  if (!memory) return nullptr;
   T* made = static_cast<T*>(memory);
   T* other = nullptr;
   if (place->compare_exchange_strong(other, made, std::memory_order_acq_rel)) return made;

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "check/memory/own_memory.h"
+
 namespace fgmpi::check {
 
 namespace {
@@ -21,10 +23,10 @@ bool g_first = true;
 void map_more(size_t bytes) {
   const size_t size = g_first && bytes <= kFirst ? kFirst : (bytes + kLarge - 1) / kLarge * kLarge;
   const size_t mapped = size < kLarge ? size : size + kLarge;  // contains an aligned large page
-  void* at = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at == MAP_FAILED) throw std::bad_alloc();
+  void* at = map_memory(is_recorded_run() ? size : mapped);
+  if (!at) throw std::bad_alloc();
   g_at = reinterpret_cast<uintptr_t>(at);
-  if (size >= kLarge) {
+  if (size >= kLarge && !is_recorded_run()) {
     const uintptr_t begin = (g_at + kLarge - 1) / kLarge * kLarge;
     munmap(at, begin - g_at);
     munmap(reinterpret_cast<void*>(begin + size), g_at + mapped - begin - size);
