@@ -202,8 +202,11 @@ def wrapper(call, function):
         suffix = "_c" if call.large else ""
         called = f"g_process.unbuffered ? g_next.{unbuffered}{suffix}({names}) : {called}"
     lines += [*made("call", called), "}"]
+    # For the library that counts the calls of recorded runs, which is in front of this one (src/tape).
+    rewound = [f"EXPORT int fgmpi_check_{symbol}(const void* place{comma}{inside}) {{",
+               f"  return {'any' if again else 'check'}_{symbol}(place{', ' if names else ''}{names});", "}"]
     if not again:
-        return "\n".join([*lines, *wrappers.exports("check", function, symbol, names)])
+        return "\n".join([*lines, *rewound, *wrappers.exports("check", function, symbol, names)])
     # Arguments are read from the record, so that the compiler need not save them across begin().
     known = ", ".join(f"argument<decltype({p.name})>(same->words[{i}])" for i, p in enumerate(call.parameters))
     otherwise = f"any_{symbol}(same->returned_to(), {known})"
@@ -224,7 +227,7 @@ def wrapper(call, function):
               f"  RememberedCall* same = repeated_call(kCall_{symbol}, FROM, words);",
               f"  if (!same) [[unlikely]] same = known_{symbol}(FROM, {names});",
               f"  if (!same) [[unlikely]] return any_{symbol}(FROM, {names});", *body, f"EXPORT {function.signature('P' + symbol)} {{",
-              f"  return from_fortran(FROM) ? any_{symbol}(FROM, {names}) : g_next.{symbol}({names});", "}", ""]
+              f"  return from_fortran(FROM) ? any_{symbol}(FROM, {names}) : g_next.{symbol}({names});", "}", *rewound, ""]
     return "\n".join(lines)
 
 

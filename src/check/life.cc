@@ -11,14 +11,19 @@
 #include "check/call.h"
 #include "check/extensions.h"
 #include "check/memory/accesses.h"
+#include "check/memory/own_memory.h"
 #include "check/threads/strands.h"
 #include "check/wire/wire.h"
+#include "rewind/hooks.h"
 #include "watch/first_rank.h"
 #include "watch/places.h"
 
 namespace fgmpi::check {
 
 std::atomic<uint32_t> g_attention = 0;
+bool g_is_rewound = false;
+
+bool is_wanted() { return g_is_rewound || environment::text(environment::kCheckFolder); }
 
 namespace {
 
@@ -144,6 +149,7 @@ void before_fatal_error(int error_class, const char* text) {
 }  // namespace
 
 void open_spool() {
+  if (g_is_rewound) return;
   if (const char* kinds = environment::text(environment::kCheckKinds))
     findings::parse_kinds(kinds, &g_process.kinds);
   if (const char* folder = environment::text(environment::kCheckFolder))
@@ -154,8 +160,7 @@ namespace {
 
 bool set_up_process() {
   Process& p = g_process;
-  if (!environment::text(environment::kCheckFolder) || !MPIX_Tool_handlers || !MPIX_Tool_word ||
-      !MPIX_Get_collocated_size)
+  if (!is_wanted() || !MPIX_Tool_handlers || !MPIX_Tool_word || !MPIX_Get_collocated_size)
     return false;
   open_spool();
   const char* buffering = environment::text(settings::kRecords[settings::kSendBuffering].name);
@@ -164,7 +169,7 @@ bool set_up_process() {
   p.all_in_full = repeated && !std::strcmp(repeated, "off");
   update_follows_steps();
   p.sends_ready = program_sends_ready();
-  p.pid = getpid();
+  p.pid = process_number();
   MPIX_Get_collocated_size(&p.ranks);
   MPIX_Get_collocated_startrank(&p.first);
   p.ranks_share = p.ranks > 1 && &fgmpi_debug_table && fgmpi_debug_table.image_count == 0;
@@ -280,13 +285,10 @@ void rank_ends(Rank* rank) {
 
 namespace {
 
-[[gnu::constructor]] void loaded() {
-  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
-  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
-  findings::find_bindings();
-  // Registered before any rank begins, because with sessions ranks of other processes may have
-  // returned from MPI_Init long before those of this one.
-  if (environment::text(environment::kCheckFolder) && MPIX_Tool_handlers) {
+/// Registered before any rank begins, because with sessions ranks of other processes may have
+/// returned from MPI_Init long before those of this one.
+void begin_to_follow() {
+  if (MPIX_Tool_handlers) {
     follow_ends();
     MPIX_Tool_handlers(arrived, before_deadlock_report, before_fatal_error);
     MPIX_Tool_parked(
@@ -300,6 +302,13 @@ namespace {
         });
   }
   follow_conflicts();
+}
+
+[[gnu::constructor]] void loaded() {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  findings::find_bindings();
+  if (is_wanted()) begin_to_follow();
 }
 
 int begun(int result, Calls call, const void* place) {
@@ -367,6 +376,32 @@ int finalize(const void* place) {
 using namespace fgmpi::check;
 
 #include "watch/world_calls.inc"
+
+void fgmpi_check_begin_rewound(uint32_t kinds, int fd) {
+  g_is_rewound = true;
+  fgmpi::findings::g_reads_modules = false;  // that would be an input of the run
+  g_process.kinds = kinds;
+  g_process.spool.use(fd, write_past_recording);
+  begin_to_follow();
+}
+
+// For src/tape: the functions behind this library, and wrappers, as those that are generated.
+EXPORT void* fgmpi_check_next(const char* name) { return dlsym(RTLD_NEXT, name); }
+EXPORT int fgmpi_check_MPI_Init(const void* place, int* argc, char*** argv) {
+  return init(argc, argv, place);
+}
+EXPORT int fgmpi_check_MPI_Init_thread(const void* place, int* argc, char*** argv, int required,
+                                       int* provided) {
+  return init_thread(argc, argv, required, provided, place);
+}
+EXPORT int fgmpi_check_MPI_Finalize(const void* place) { return finalize(place); }
+EXPORT int fgmpi_check_MPI_Session_init(const void*, MPI_Info info, MPI_Errhandler errhandler,
+                                        MPI_Session* session) {
+  return session_init(info, errhandler, session);
+}
+EXPORT int fgmpi_check_MPI_Session_finalize(const void*, MPI_Session* session) {
+  return session_finalize(session);
+}
 
 EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   return session_init(info, errhandler, session);

@@ -8,6 +8,7 @@
 #include "base/modules.h"
 #include "base/strings.h"
 #include "check/extensions.h"
+#include "check/memory/own_memory.h"
 #include "watch/places.h"
 
 namespace fgmpi::check {
@@ -157,7 +158,13 @@ uint64_t site_of(const void* return_address) {
   if (!module) return 0;
   char own[4096];
   const char* path = module->path;
-  if (char* real = realpath(path, own)) path = real;
+  if (!g_is_rewound) {
+    if (char* real = realpath(path, own)) path = real;
+  } else if (!*module->map->l_name) {  // the program, of which the linker knows its argv[0]
+    const long length = read_link_past_recording("/proc/self/exe", own, sizeof own - 1);
+    own[std::max(length, 0L)] = 0;
+    path = own;
+  }
   return at->second = g_process.spool.add_site({path, place - module->map->l_addr});
 }
 

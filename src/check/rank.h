@@ -632,6 +632,12 @@ struct Process {
 };
 extern Process& g_process;
 
+/// Is true where a recorded run is repeated to be checked (mpiexec -rewind FILE -check).
+extern bool g_is_rewound;
+/// Is this process to be checked? This library is loaded in recorded runs, too, where it does
+/// nothing.
+bool is_wanted();
+
 /// Is the unbuffered run maintained (unbuffered.h)? Computed from Process::kinds,
 /// `unbuffered` and `threads`.
 inline bool g_follows_steps = false;

@@ -93,6 +93,7 @@ int64_t begin_with_result(const TrappedCall& call, FileKind* kind) {
 
 long answer_placed(const TrappedCall& call, const char* what) {
   const long result = make_call(call);
+  if (g_is_checked) return result;
   begin_call_input(call);
   pass_compared(mix(static_cast<uint64_t>(result)) & 0xffff, what);
   end_input();

@@ -17,6 +17,8 @@ struct ControlOrder {
   uint64_t stop_at;       ///< the process waits when this event begins; UINT64_MAX: never
   uint32_t lists_events;  ///< 1: reports all events
   uint32_t snapshots;     ///< 1: forks snapshots from time to time
+  uint32_t shows_output;  ///< 1: standard output and error are written again
+  uint32_t checks;  ///< kinds of findings that the checker looks for (check/findings/finding.h)
 };
 
 /// An event that has begun; its number is one more than that of the one before. Or a detail of an

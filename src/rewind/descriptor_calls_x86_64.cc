@@ -17,7 +17,7 @@
 namespace fgmpi::rewind {
 namespace {
 
-constexpr long kFirstKept = kRecordingFd, kLastKept = kControlFd;
+constexpr long kFirstKept = kRecordingFd, kLastKept = kFindingsFd;
 
 /// Opens, when the run is repeated, what the recorded run had opened as `fd`.
 void open_again(const TrappedCall& call, FileKind kind, const char* path, long fd) {

@@ -72,6 +72,7 @@ struct SealedChunk {
 inline constexpr int kRecordingFd = 1000;  ///< the file
 inline constexpr int kStdoutFd = 1001;     ///< of a repeated run: standard output of mpiexec
 inline constexpr int kStderrFd = 1002;
-inline constexpr int kControlFd = 1003;  ///< what mpiexec wants of a repeated run (control.h)
+inline constexpr int kControlFd = 1003;   ///< what mpiexec wants of a repeated run (control.h)
+inline constexpr int kFindingsFd = 1004;  ///< of a repeated run that is checked: its findings
 
 }  // namespace fgmpi::rewind

@@ -9,6 +9,7 @@
 #include "rewind/events.h"
 #include "rewind/numbers.h"
 #include "rewind/recording.h"
+#include "rewind/rules.h"
 
 namespace fgmpi::rewind {
 namespace {
@@ -24,9 +25,24 @@ struct InputHead {
 };
 InputHead g_head;
 
-void read_head() {
+bool read_tag() {
   g_head = {true, false, 0, 0, 0, 0};
   g_head.is_missing = !get_number(kInputs, &g_head.since) || !get_number(kInputs, &g_head.tag);
+  return !g_head.is_missing;
+}
+
+/// Is the record one of an address, which nobody compares in this run?
+bool is_passed_over() {
+  return g_is_checked && g_head.tag >= kFirstCallTag &&
+         is_placed_call(static_cast<long>(g_head.tag - kFirstCallTag));
+}
+
+void read_head() {
+  while (read_tag() && is_passed_over()) {
+    g_last_event += g_head.since;
+    g_head.is_missing = !get_number(kInputs, &g_head.first);
+    if (g_head.is_missing) return;
+  }
   if (g_head.is_missing || g_head.tag != kSignalTag) return;
   g_head.is_missing = !get_number(kInputs, &g_head.first);
   g_head.count = 1;
@@ -66,6 +82,7 @@ bool is_next_input(uint64_t tag, int64_t first) {
 }
 
 void begin_input(uint64_t tag) {
+  if (is_repeated() && !g_head.has_been_read) read_head();
   const uint64_t since = fgmpi_rewind_events - g_last_event;
   g_last_event = fgmpi_rewind_events;
   if (is_recorded()) {
@@ -73,7 +90,6 @@ void begin_input(uint64_t tag) {
     put_number(kInputs, tag);
     return;
   }
-  if (!g_head.has_been_read) read_head();
   if (g_head.is_missing) end_with_recording();
   g_head.has_been_read = false;
   const uint64_t recorded_since = g_head.since, recorded_tag = g_head.tag;

@@ -26,6 +26,8 @@
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
 
+#pragma weak fgmpi_check_begin_rewound
+
 namespace fgmpi::rewind {
 namespace {
 
@@ -81,7 +83,8 @@ void pass_process() {
 bool is_served(ControlOrder* order) {
   const long n = direct_call(SYS_recvfrom, kControlFd, order, sizeof *order, MSG_WAITALL, 0, 0);
   if (n != sizeof *order) return false;
-  g_shows_output = false;
+  g_shows_output = order->shows_output != 0;
+  g_is_checked = order->checks != 0;
   return true;
 }
 
@@ -128,6 +131,8 @@ Status begin() {
     failed = start_trap();
     // The number of the process is now the recorded one.
     if (!failed) privatize::restore_after_fork();
+    if (!failed && g_is_checked && !&fgmpi_check_begin_rewound) failed = "the checker is not there";
+    if (!failed && g_is_checked) fgmpi_check_begin_rewound(order.checks, kFindingsFd);
   }
   if (failed) return error(MPI_ERR_OTHER, "%s: %s", repeats ? "rewind" : "record", failed);
   return {};

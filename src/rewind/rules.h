@@ -40,4 +40,7 @@ struct CallRule {
 /// The rule of a system call; an unknown one is refused.
 const CallRule& rule_of(long number);
 
+/// Is the call one whose answer is an address, a hash of which is all that is recorded?
+bool is_placed_call(long number);
+
 }  // namespace fgmpi::rewind

@@ -248,4 +248,8 @@ const CallRule& rule_of(long number) {
   return place ? kRules[place - 1] : kUnknown;
 }
 
+bool is_placed_call(long number) {
+  return number == SYS_mmap || rule_of(number).answer == CallAnswer::kPlaced;
+}
+
 }  // namespace fgmpi::rewind

@@ -2,6 +2,7 @@
 
 #include "base/raw_call.h"
 #include "rewind/counter.h"
+#include "rewind/rules.h"
 #include "rewind/signals.h"
 #include "rewind/special_calls.h"
 #include "rewind/trap.h"
@@ -15,6 +16,7 @@ namespace fgmpi::rewind {
 
 long g_recorded_pid = 0;
 void stand_in(long) {}
+bool is_placed_call(long) { return false; }
 
 const char* start_trap() { return "runs can be recorded on x86-64 only"; }
 long set_fault_action(const void*, void*) { return 0; }

@@ -6,7 +6,7 @@
 Two files are written:
   tape_calls.h      the list of wrapped functions, and struct Next, a pointer to each PMPI function
   tape_wrappers.cc  MPI_* and PMPI_* of each wrapped function: it counts the call as an event of the run, and lists what joins
-                    receives with sends
+                    receives with sends; where the checker looks at a repeated run, the call goes to its wrapper
 """
 
 import os
@@ -71,8 +71,11 @@ def wrapper(call, function):
     count = next((f"static_cast<int64_t>({p.name})" for p in call.parameters if p.kind.name in COUNTS), "0")
     comm, tag = "comm" if "comm" in plain else "0", next((name for name in TAGS if name in plain), "kNoTag")
     role, persistent = ROLES.get(call.role, "kNone"), "true" if call.starts == "persistent" else "false"
-    lines = [f"static int tape_{symbol}(const void* place{', ' if inside else ''}{inside}) {{",
+    comma = ", " if inside else ""
+    lines = [f"static int (*checked_{symbol})(const void* place{comma}{inside}) = nullptr;",
+             f"static int tape_{symbol}(const void* place{', ' if inside else ''}{inside}) {{",
              f'  record_call({{"{symbol}", kCall_{symbol}, {partner}, {count}, place, {comm}, {tag}, MessageRole::{role}, {persistent}}});',
+             f"  if (checked_{symbol}) [[unlikely]] return checked_{symbol}(place{', ' if names else ''}{names});",
              *details_before(call, plain, names)]
     behind = details_behind(call)
     if call.role == "matched_probe":
@@ -85,7 +88,9 @@ def wrapper(call, function):
 
 def main():
     calls = wrappers.Calls("tape", watches, [])
-    calls.write("rewind", [], [], [], ['#include "tape/tape.h"\n'], [], wrapper)
+    fill = ["void fill_checked(void* (*find)(const char* name)) {",
+            *[f'  checked_{s} = reinterpret_cast<decltype(checked_{s})>(find("fgmpi_check_{s}"));' for s in calls.symbols], "}\n"]
+    calls.write("rewind", [], [], [], ['#include "tape/tape.h"\n'], [], wrapper, fill)
 
 
 main()

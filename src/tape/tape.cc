@@ -12,9 +12,14 @@ const RewindHooks* g_hooks = nullptr;
 
 namespace {
 
+void* find_next(const char* name) { return dlsym(RTLD_NEXT, name); }
+
 [[gnu::constructor]] void loaded() {
-  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
-  fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
+  // The checker, which is loaded behind this library, has nothing to do in most runs.
+  auto* find = reinterpret_cast<void* (*)(const char*)>(dlsym(RTLD_DEFAULT, "fgmpi_check_next"));
+  if (!find) find = find_next;
+  if (!find("PMPI_Init")) return;  // not an MPI program, or one that loads MPI later
+  fill_next(&g_next, find);
   findings::find_bindings();
 }
 
@@ -34,6 +39,8 @@ bool find_hooks() {
   if (!g_hooks) return false;
   // The list of events, which only the repeated run makes, must not change the program's memory.
   g_hooks->set_places([](const void* place) { return findings::place_in_first_image(place); });
+  if (*g_hooks->is_checked)
+    fill_checked([](const char* name) { return dlsym(RTLD_DEFAULT, name); });
   return g_hooks;
 }
 

@@ -16,6 +16,8 @@ using findings::from_fortran;
 
 /// The library's side; nullptr until a rank has called MPI, and where nothing is recorded.
 [[gnu::visibility("hidden")]] extern const RewindHooks* g_hooks;
+/// Lets calls go to the checker's wrappers, where it has some, behind their events.
+void fill_checked(void* (*find)(const char* name));
 /// Looks for the library's side. Returns false where there is none.
 bool find_hooks();
 

@@ -17,6 +17,7 @@
 namespace fgmpi::findings {
 
 constinit Bindings g_bindings;
+bool g_reads_modules = true;
 
 namespace {
 
@@ -47,6 +48,7 @@ uintptr_t program_address(uintptr_t address) {
 /// Is the address in a method of MPI-2's C++ binding (namespace MPI), of which a program has copies
 /// of its own? The symbol table of the file is read once for each address; few addresses call MPI.
 bool is_cxx_method(uintptr_t address) {
+  if (!g_reads_modules) return false;
   static std::unordered_map<uintptr_t, bool> known;
   const auto [it, fresh] = known.try_emplace(address, false);
   if (!fresh) return it->second;

@@ -19,6 +19,10 @@ struct Bindings {
 };
 extern Bindings g_bindings;
 
+/// May the files of modules be read? Else a method of C++'s binding of which the program has a copy
+/// counts as the program's own code.
+extern bool g_reads_modules;
+
 /// Finds the bindings among the loaded libraries.
 void find_bindings();
 

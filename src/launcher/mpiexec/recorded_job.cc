@@ -154,7 +154,7 @@ Status repeat(const RecordedRun& run, int* status) {
   return {};
 }
 
-constexpr rewind::ControlOrder kListsEvents = {UINT64_MAX, 1, 0};
+constexpr rewind::ControlOrder kListsEvents = {UINT64_MAX, 1, 0, 0, 0};
 
 Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
   RunAgain again;
@@ -192,7 +192,7 @@ Status report_events(const RecordedRun& run, const rewind::RecordingHeader& head
 /// -goto: visits events.
 Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
   RunAgain again;
-  constexpr rewind::ControlOrder kLeavesSnapshots = {UINT64_MAX, 1, 1};
+  constexpr rewind::ControlOrder kLeavesSnapshots = {UINT64_MAX, 1, 1, 0, 0};
   FGMPI_TRY(again.start(run, &kLeavesSnapshots));
   RewoundRun rewound(again.child, again.control, settings::size(settings::kRewindMemory));
   rewound.run_through();

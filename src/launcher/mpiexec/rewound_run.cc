@@ -105,7 +105,7 @@ Status RewoundRun::go_to(uint64_t event, pid_t* process) {
   target_ = event;
   end(runner_);
   runner_.control = -1;
-  const ControlOrder order{event, 0, 1};
+  const ControlOrder order{event, 0, 1, 0, 0};
   const auto lost = [=] {
     return error(MPI_ERR_OTHER, "goto %llu: the process has ended",
                  static_cast<unsigned long long>(event));
