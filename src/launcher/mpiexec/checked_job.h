@@ -28,9 +28,11 @@ class CheckedJob {
   /// hydra's.
   int run(const std::string& hydra, char* const* arguments,
           const std::vector<std::string>& reports);
+  /// Prints the report of a job that has ended with this status, and returns the exit status, as
+  /// run() does.
+  int report(int status, const std::vector<std::string>& reports);
 
  private:
-  int report(int status, const std::vector<std::string>& reports);
   std::string folder_;
 };
 

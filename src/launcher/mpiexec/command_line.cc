@@ -470,12 +470,14 @@ class Parser {
                               !plan.report.progress && !plan.rewind.lists && !visits;
     const std::string option =
         records ? "-record " + plan.record.file : "-rewind " + plan.rewind.file;
+    const bool checks_only = rewinds && plan.report.file.empty() && !plan.rewind.lists && !visits &&
+                             sections_[0].program.empty();
     if ((records && rewinds) || plan.explore.wanted || (rewinds && !plan.replay.empty()) ||
-        plan.check || (plan.report.any() && !reports_only) || plan.survives || !track_.empty() ||
-        !plan.predict.machine.empty())
-      return error(
-          MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
-          records ? "-n, -nfg, -ranks, -env, -genv, -x and -replay" : "-events, -goto or -report");
+        (plan.check && !checks_only) || (plan.report.any() && !reports_only) || plan.survives ||
+        !track_.empty() || !plan.predict.machine.empty())
+      return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
+                   records ? "-n, -nfg, -ranks, -env, -genv, -x and -replay"
+                           : "-events, -goto, -report or -check");
     const ProgramSection& s = sections_[0];
     if (sections_.size() != 1)
       return error(MPI_ERR_ARG, "%s: %zu programs are given; allowed is one", option.c_str(),
@@ -487,7 +489,8 @@ class Parser {
         ((!s.program.empty() && !debugs) || s.processes || s.nfg || s.ranks || !s.options.empty()))
       return error(
           MPI_ERR_ARG,
-          "%s: allowed beside it are -events, -goto, -report or gdb; the file says the rest",
+          "%s: allowed beside it are -events, -goto, -report, -check or gdb; the file says the "
+          "rest",
           option.c_str());
     return {};
   }

@@ -68,6 +68,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -record FILE      records the run, with all ranks in one process: docs/rewinding.md; with -replay: a witness's execution
   -rewind FILE      repeats a recorded run; with -goto EVENT: goes there
+  -rewind FILE -check  reports what the recorded program did wrong
   -rewind FILE -report F.html  writes a page with the run's timeline, where a click shows how to go to a call
   -rewind FILE -events [RANK]  prints its MPI calls; only some: -call NAME, -partner RANK, -comm NAME or NUMBER
   -rewind FILE gdb  visits the run's MPI calls in gdb: fgmpi goto, back, forward, events, sender, last-write, who-else
@@ -389,7 +390,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpiexec: %s\n", failed.what().c_str());
     return fgmpi::launcher::exit_status(failed);
   }
-  if (!plan.rewind.file.empty()) return fgmpi::launcher::rewind(plan, setting.library_folder);
+  if (!plan.rewind.file.empty())
+    return fgmpi::launcher::rewind(plan, setting.library_folder, &checked);
   if (!plan.replay.empty()) return replay(plan, &checked);
   if (plan.explore.wanted) return explore(plan, checked.folder());
   if (plan.dry_run) {

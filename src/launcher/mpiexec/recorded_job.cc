@@ -20,6 +20,8 @@
 
 #include "base/environment.h"
 #include "base/settings.h"
+#include "check/findings/spool.h"
+#include "launcher/mpiexec/checked_job.h"
 #include "launcher/mpiexec/inherited_files.h"
 #include "launcher/mpiexec/listed_events.h"
 #include "launcher/mpiexec/program.h"
@@ -66,10 +68,15 @@ Status execute(const RecordedRun& run) {
   return error(MPI_ERR_OTHER, "%s: %s", run.path.c_str(), std::strerror(errno));
 }
 
+bool has_checker(const std::string& library_folder) {
+  return access((library_folder + "/" + kChecker).c_str(), R_OK) == 0;
+}
+
 /// The program, the witness whose execution is recorded, this library's parts, and the libraries
 /// that mpiexec itself has loaded, as the program will: the C and C++ libraries.
 Status find_files(const std::string& library_folder, RecordedRun* run) {
   Words paths = {run->path, library_folder + "/libmpich.so.12", library_folder + "/" + kTape};
+  if (has_checker(library_folder)) paths.push_back(library_folder + "/" + kChecker);
   if (const char* witness = environment::text(environment::kWitness)) paths.emplace_back(witness);
   dl_iterate_phdr(
       [](dl_phdr_info* module, size_t, void* data) {
@@ -96,12 +103,12 @@ Status find_program(const std::string& name, std::string* path) {
 /// A process in which the run is repeated.
 struct RunAgain {
   pid_t child = 0;
-  int control = -1;  ///< the other end of its control socket
+  int control = -1;   ///< the other end of its control socket
+  int findings = -1;  ///< the file of the checker's findings; -1: there is none
   bool is_shown = true;
   StandInFiles files;
 
-  /// Starts it. With `order` its output is not shown.
-  Status start(const RecordedRun& run, const rewind::ControlOrder* order);
+  Status start(const RecordedRun& run, const rewind::ControlOrder& order);
   /// Writes the words of the loader, of libraries that were loaded, and of the library before it
   /// repeats: what comes behind them is written by the process itself.
   void show_beginning() const;
@@ -109,16 +116,17 @@ struct RunAgain {
   int finish();
 };
 
-Status RunAgain::start(const RecordedRun& run, const rewind::ControlOrder* order) {
+Status RunAgain::start(const RecordedRun& run, const rewind::ControlOrder& order) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return error(MPI_ERR_OTHER, "socketpair: %s", std::strerror(errno));
   FGMPI_TRY(files.make(run.inherited));
-  is_shown = !order;
+  is_shown = order.shows_output != 0;
   child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    Status failed = order ? place_descriptor(ends[1], rewind::kControlFd) : Status();
+    Status failed = place_descriptor(ends[1], rewind::kControlFd);
+    if (failed.ok() && findings >= 0) failed = place_descriptor(findings, rewind::kFindingsFd);
     if (failed.ok()) failed = files.place();
     if (failed.ok()) failed = execute(run);
     dprintf(rewind::kStderrFd, "mpiexec: -rewind: %s\n", failed.what().c_str());
@@ -127,7 +135,7 @@ Status RunAgain::start(const RecordedRun& run, const rewind::ControlOrder* order
   close(ends[1]);
   control = ends[0];
   if (child < 0) return error(MPI_ERR_OTHER, "fork: %s", std::strerror(errno));
-  if (order) send(control, order, sizeof *order, MSG_NOSIGNAL);
+  send(control, &order, sizeof order, MSG_NOSIGNAL);
   return {};
 }
 
@@ -149,8 +157,33 @@ int RunAgain::finish() {
 /// Repeats the run, with its output.
 Status repeat(const RecordedRun& run, int* status) {
   RunAgain again;
-  FGMPI_TRY(again.start(run, nullptr));
+  FGMPI_TRY(again.start(run, {UINT64_MAX, 0, 0, 1, 0}));
   *status = again.finish();
+  return {};
+}
+
+/// -check: repeats the run with its output, and with the checker, which has been loaded when it was
+/// recorded, too.
+Status check(const RecordedRun& run, const LaunchPlan& plan, CheckedJob* checked, int* status) {
+  const bool loaded = std::any_of(run.files.begin(), run.files.end(), [](const BuildFile& file) {
+    return file.path.ends_with(kChecker);
+  });
+  if (!loaded)
+    return error(MPI_ERR_ARG,
+                 "-check: the run was recorded where %s is not installed; allowed is a recording "
+                 "with it",
+                 kChecker);
+  uint32_t kinds = findings::kAllKinds;
+  if (const char* given = environment::text(environment::kCheckKinds))
+    findings::parse_kinds(given, &kinds);
+  const std::string path = checked->folder() + "/" + findings::kSpoolPrefix + "rewound";
+  RunAgain again;
+  again.findings = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (again.findings < 0) return error(MPI_ERR_FILE, "%s: %s", path.c_str(), std::strerror(errno));
+  Status started = again.start(run, {UINT64_MAX, 0, 0, 1, kinds});
+  close(again.findings);
+  if (!started.ok()) return started;
+  *status = checked->report(again.finish(), plan.check_reports);
   return {};
 }
 
@@ -158,7 +191,7 @@ constexpr rewind::ControlOrder kListsEvents = {UINT64_MAX, 1, 0, 0, 0};
 
 Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
   RunAgain again;
-  FGMPI_TRY(again.start(run, &kListsEvents));
+  FGMPI_TRY(again.start(run, kListsEvents));
   print_events(again.control, again.child, wishes);
   *status = again.finish();
   return {};
@@ -174,7 +207,7 @@ std::string end_of(const rewind::RecordingHeader& header) {
 Status report_events(const RecordedRun& run, const rewind::RecordingHeader& header,
                      const std::string& recording, const std::string& page, int* status) {
   RunAgain again;
-  FGMPI_TRY(again.start(run, &kListsEvents));
+  FGMPI_TRY(again.start(run, kListsEvents));
   ReportReader reader(again.control);
   RunEvents events(again.child, &reader);
   rewind::ControlReport report;
@@ -193,7 +226,7 @@ Status report_events(const RecordedRun& run, const rewind::RecordingHeader& head
 Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
   RunAgain again;
   constexpr rewind::ControlOrder kLeavesSnapshots = {UINT64_MAX, 1, 1, 0, 0};
-  FGMPI_TRY(again.start(run, &kLeavesSnapshots));
+  FGMPI_TRY(again.start(run, kLeavesSnapshots));
   RewoundRun rewound(again.child, again.control, settings::size(settings::kRewindMemory));
   rewound.run_through();
   again.show_beginning();
@@ -246,6 +279,9 @@ Status record(const LaunchPlan& plan, const std::string& library_folder) {
   for (const auto& [name, value] : kSettingsOfRun) environment::set(name, value);
   environment::unset(settings::kRecords[settings::kRanks].name);
   environment::set(environment::kRewind, "record");
+  // Recorded runs do not use the checker. They load it so that all addresses are the same when the
+  // run is repeated with it.
+  if (has_checker(library_folder)) environment::put_first(environment::kPreload, kChecker);
   environment::put_first(environment::kPreload, kTape);
   for (char** variable = environ; *variable; ++variable) run.environment.push_back(*variable);
   run.folder = std::filesystem::current_path().string();
@@ -260,7 +296,7 @@ Status record(const LaunchPlan& plan, const std::string& library_folder) {
   return execute(run);
 }
 
-int rewind(const LaunchPlan& plan, const std::string& library_folder) {
+int rewind(const LaunchPlan& plan, const std::string& library_folder, CheckedJob* checked) {
   RecordedRun run;
   rewind::RecordingHeader header{};
   int fd = -1, status = 1;
@@ -286,6 +322,8 @@ int rewind(const LaunchPlan& plan, const std::string& library_folder) {
     done = report_events(run, header, recording, page, &status);
   else if (done.ok() && plan.rewind.visits)
     done = visit_events(run, plan.rewind, &status);
+  else if (done.ok() && plan.check)
+    done = check(run, plan, checked, &status);
   else if (done.ok())
     done = repeat(run, &status);
   if (!done.ok()) std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());
