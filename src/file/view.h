@@ -40,8 +40,8 @@ using ViewPtr = std::shared_ptr<const View>;
 
 /// The view of a file before MPI_File_set_view: bytes from offset 0 on.
 ViewPtr default_view();
-/// `writable`: types that overlap themselves are refused too. A filetype without bytes is the view of a rank
-/// that accesses nothing of the file. Errors: MPI_ERR_ARG, MPI_ERR_TYPE,
+/// `writable`: types that overlap themselves are refused too. A filetype without bytes is the view
+/// of a rank that accesses nothing of the file. Errors: MPI_ERR_ARG, MPI_ERR_TYPE,
 /// MPI_ERR_UNSUPPORTED_DATAREP; MPI_ERR_IO for displacements that are negative, descend or overlap
 /// (MPI-4.0 section 14.3).
 Status make_view(int64_t disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep,

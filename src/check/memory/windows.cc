@@ -351,8 +351,8 @@ void begin_one_sided(CheckedCall* call, Epochs* epochs) {
       {target, std::move(operation), rank->order ? rank->order->strand_here() : 0});
 }
 
-/// A flush completes the operations of all strands of its rank. A strand whose own flush comes after
-/// another's knows by its own that they are complete.
+/// A flush completes the operations of all strands of its rank. A strand whose own flush comes
+/// after another's knows by its own that they are complete.
 void end_again(Rank* rank, Epochs* epochs, int64_t target) {
   std::erase_if(epochs->ended_by_others, [&](const OneSided& one) {
     if ((target >= 0 && one.target != target) || one.strand != rank->order->strand_here())

@@ -9,6 +9,7 @@
 
 #include "base/modules.h"
 #include "check/call.h"
+#include "check/messages/messages.h"
 
 namespace fgmpi::check {
 

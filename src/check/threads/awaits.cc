@@ -3,10 +3,10 @@
 // it does, and other ranks of its process run. All others wait in the functions that the program
 // calls; their places are known for reports.
 //
-// A program may also wait in a loop: until a time, again and again, or by trying to lock a mutex.
-// A wait in a loop counts as one without a limit when the strand has come back to it often, for seconds,
-// and meanwhile no other strand has done anything but wait. Then the strand waits in the checker,
-// which lets it look again whenever another strand goes on.
+// A program may also wait in a loop: until a time, again and again, or by trying to lock a mutex. A
+// wait in a loop counts as one without a limit when the strand has come back to it often, for
+// seconds, and meanwhile no other strand has done anything but wait. Then the strand waits in the
+// checker, which lets it look again whenever another strand goes on.
 #include <execinfo.h>
 
 #include <algorithm>

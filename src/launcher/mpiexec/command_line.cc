@@ -71,32 +71,6 @@ struct Option {
 
 bool is_option(std::string_view word) { return word.starts_with('-') && word.size() >= 2; }
 
-/// True for a list of the processing units of each process, such as "0,2+4,1".
-bool is_unit_list(std::string_view text) {
-  bool digit = false;
-  for (char c : text) {
-    const bool separator = c == ',' || c == '+' || c == '-';
-    if (!(c >= '0' && c <= '9') && !(separator && digit)) return false;
-    digit = !separator;
-  }
-  return digit;
-}
-
-/// True if hydra accepts this value of -bind-to (`bind`) or -map-by. The value is checked here
-/// because hydra's own message has several lines, and because hydra treats a list of units that are
-/// not numbers as "no binding".
-bool is_binding_unit(std::string_view word, bool bind) {
-  if (in(word, kBindingUnitsWithoutNumber)) return bind || word == "machine";
-  if (bind && word.starts_with("user:")) return is_unit_list(word.substr(5));
-  for (std::string_view device : kDevices)
-    if (word.starts_with(device)) return true;
-  const size_t colon = std::min(word.find(':'), word.size());
-  if (!in(word.substr(0, colon), kBindingUnits)) return false;
-  if (colon == word.size()) return true;
-  auto count = parse_int(word.substr(colon + 1));
-  return count && *count >= 1;
-}
-
 /// One program of the launch.
 struct ProgramSection {
   Words options;                              ///< for hydra

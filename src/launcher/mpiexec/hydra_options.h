@@ -1,5 +1,5 @@
 // The options of mpiexec.hydra that the parser of the command line has to know: those with values,
-// and the units of -bind-to and -map-by. Thread rule: none (constants).
+// and the units of -bind-to and -map-by. Thread rule: values.
 #pragma once
 
 #include <string_view>
@@ -66,5 +66,10 @@ inline constexpr std::string_view kBindingUnits[] = {
     "l4cache", "l4dcache", "l4ucache", "l5cache",  "l5dcache", "l5ucache"};
 inline constexpr std::string_view kBindingUnitsWithoutNumber[] = {"none", "rr", "machine"};
 inline constexpr std::string_view kDevices[] = {"pci:", "gpu", "ib", "en", "eth", "hfi"};
+
+/// True if hydra accepts this value of -bind-to (`bind`) or -map-by. The value is checked here
+/// because hydra's own message has several lines, and because hydra treats a list of units that are
+/// not numbers as "no binding".
+bool is_binding_unit(std::string_view word, bool bind);
 
 }  // namespace fgmpi::launcher

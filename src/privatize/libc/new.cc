@@ -1,7 +1,7 @@
 // operator new and delete of the MPI library, and of each library that is preloaded in front of it.
-// The version scripts make them local, so that no library calls those of a program, which may count,
-// or have memory for each rank, or be compiled by mpicc -check, nor those of libfgmpi-heap.so, which
-// would have to ask whose memory it is.
+// The version scripts make them local, so that no library calls those of a program, which may
+// count, or have memory for each rank, or be compiled by mpicc -check, nor those of libfgmpi-
+// heap.so, which would have to ask whose memory it is.
 //
 // Not under AddressSanitizer, which compares how memory was allocated and freed.
 #ifndef __SANITIZE_ADDRESS__
