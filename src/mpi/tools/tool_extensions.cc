@@ -125,7 +125,13 @@ FGMPI_EXTENSION int MPIX_Tool_ends(void (*left)(int), void (*crashed)(int, const
 
 FGMPI_EXTENSION int MPIX_Tool_leaks(void (*leaked)(const void*, MPI_Count, MPI_Count)) {
   FGMPI_TAKE_TURN("MPIX_Tool_leaks", MPIX_Tool_leaks(leaked));
-  privatize::set_tool_leaked(leaked);
+  static void (*told)(const void*, MPI_Count, MPI_Count) = nullptr;
+  told = leaked;
+  // MPI_Count is another type of 64 bits with some hosts.
+  const auto tell = [](const void* place, int64_t blocks, int64_t bytes) {
+    told(place, static_cast<MPI_Count>(blocks), static_cast<MPI_Count>(bytes));
+  };
+  privatize::set_tool_leaked(leaked ? +tell : nullptr);
   return MPI_SUCCESS;
 }
 
