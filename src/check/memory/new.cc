@@ -11,6 +11,10 @@
 
 #include "check/memory/own_memory.h"
 
+// Where one of a pair is inlined and the other is not, GCC takes them for a mismatch.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 namespace fgmpi::check {
 namespace {
 
@@ -99,4 +103,5 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { del
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
   delete_block(memory);
 }
+#pragma GCC diagnostic pop
 #endif

@@ -8,6 +8,10 @@
 #include <cstdlib>
 #include <new>
 
+// Where one of a pair is inlined and the other is not, GCC takes them for a mismatch.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 namespace {
 
 void* new_block(std::size_t bytes) noexcept { return std::malloc(bytes ? bytes : 1); }
@@ -48,4 +52,5 @@ void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { s
 void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
   std::free(memory);
 }
+#pragma GCC diagnostic pop
 #endif
