@@ -38,8 +38,6 @@ class Transports {
     if (__builtin_expect(polls_more_, 0)) moved |= poll_others();
     return moved;
   }
-  /// Between two polls in vain of a caller that has nothing else to do: see FrameCarrier::look().
-  bool look() { return !polls_more_ && by_bit_[0] && by_bit_[0]->look(); }
   /// False while the source that is only polled has something under way.
   bool polled_only_is_quiet() const { return !polled_only_ || polled_only_->quiet(); }
 

@@ -244,7 +244,7 @@ void Engine::spin_between(const bool* done) {
   for (ShortSpin spin; spin.may_continue();) {
     bool moved = peers.any_deferred() ? progress() : poll_or_end();
     if (*done) return;
-    if (!moved && !transports.look()) relax_cpu();
+    if (!moved) relax_cpu();
   }
 }
 

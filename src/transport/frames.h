@@ -102,12 +102,6 @@ class FrameCarrier : public WaitSource {
                                                             : LendResult::kNoRoom;
   }
 
-  /// Called between two polls in vain by a caller that has nothing else to do: looks again and
-  /// again, for about as long as a poll takes, whether something has arrived, and returns as soon
-  /// as it has. Half of the time between two looks is part of each message's latency. False: this
-  /// carrier cannot look without a poll, or has nobody to hear from yet.
-  virtual bool look() { return false; }
-
   /// What reads announced messages out of peers' memory; nullptr: nothing does. Fixed once the
   /// carrier is open.
   virtual MemoryReader* memory_reader() { return nullptr; }

@@ -76,19 +76,6 @@ inline void copy_inline(unsigned char* to, const void* from_void, size_t length)
   }
 }
 
-/// Copies a header word by word. The sender has just written it in words: a load of more than one
-/// of them would wait until these stores have left the processor.
-inline void copy_header(Header* to, const Header& from) {
-  static_assert(sizeof(Header) == 6 * sizeof(uint64_t));
-#pragma GCC unroll 6
-  for (size_t at = 0; at < sizeof(Header); at += sizeof(uint64_t)) {
-    uint64_t word;
-    std::memcpy(&word, reinterpret_cast<const char*>(&from) + at, sizeof word);
-    asm("" : "+r"(word));  // else the compiler joins the words again
-    std::memcpy(reinterpret_cast<char*>(to) + at, &word, sizeof word);
-  }
-}
-
 class RingWriter {
  public:
   RingWriter() = default;
@@ -157,7 +144,7 @@ class RingWriter {
   Cell& next_cell() { return cells_[tail_ & (geometry_.cells - 1)]; }
   void publish(const Header& header, uint32_t flag, size_t length) {
     Cell& cell = next_cell();
-    copy_header(&cell.header, header);
+    cell.header = header;
     ++tail_;
     // Releases the frame to word() of the reader.
     cell.word.store(uint64_t{tail_} << 32 | flag | length, std::memory_order_release);

@@ -263,14 +263,6 @@ bool Shm::poll() {
   return any;
 }
 
-bool Shm::look() {
-  constexpr size_t kLooks = 16;  // about as long as a poll
-  for (size_t looks = 0; looks < kLooks && awake_sources_ > 0; looks += awake_sources_)
-    for (size_t i = 0; i < awake_sources_; ++i)
-      if (sources_[i].reader.ready()) return true;
-  return awake_sources_ > 0;
-}
-
 /// Looks at the next `most` resting sources; those that have sent something are awake from then on.
 bool Shm::poll_resting(size_t most) {
   bool any = false;

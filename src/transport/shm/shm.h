@@ -76,7 +76,6 @@ class Shm final : public Transport, private MemoryReader, private OwnSleep, priv
   bool reads_at_once() const override { return true; }
   SharedWaits* shared_waits() override { return this; }
   bool poll() override;
-  bool look() override;
   bool arm() override;
   void disarm() override;
   int wait_fd() const override { return pipe_[0]; }
