@@ -9,30 +9,16 @@
 #include <atomic>
 #include <optional>
 #include <span>
-#include <type_traits>
 
 #include "check/rank.h"
 #include "check/rules.h"
 #include "watch/interpose.h"
+#include "watch/words.h"
 
 namespace fgmpi::check {
 
-template <class T>
-int64_t word(T value) {
-  if constexpr (std::is_pointer_v<T>)
-    return reinterpret_cast<int64_t>(value);
-  else
-    return static_cast<int64_t>(value);
-}
-
-/// The inverse of word().
-template <class T>
-T argument(int64_t word) {
-  if constexpr (std::is_pointer_v<T>)
-    return reinterpret_cast<T>(word);
-  else
-    return static_cast<T>(word);
-}
+using watch::argument;
+using watch::word;
 
 /// The value of MPI_IN_PLACE among the arguments of a call.
 inline int64_t word_of_in_place() { return word(MPI_IN_PLACE); }

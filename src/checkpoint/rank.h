@@ -17,13 +17,13 @@
 #include <list>
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/checkpoint_calls.h"
 #include "checkpoint/descriptions.h"
 #include "checkpoint/objects.h"
+#include "watch/words.h"
 
 namespace fgmpi::checkpoint {
 
@@ -224,19 +224,7 @@ class RealHandles {
   std::vector<int> real_;
 };
 
-template <class T>
-int64_t word(T value) {
-  if constexpr (std::is_pointer_v<T>)
-    return reinterpret_cast<int64_t>(value);
-  else
-    return static_cast<int64_t>(value);
-}
-template <class T>
-T argument(int64_t word) {
-  if constexpr (std::is_pointer_v<T>)
-    return reinterpret_cast<T>(word);
-  else
-    return static_cast<T>(word);
-}
+using watch::argument;
+using watch::word;
 
 }  // namespace fgmpi::checkpoint
