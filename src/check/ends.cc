@@ -6,7 +6,6 @@
 #include <iterator>
 
 #include "base/count_words.h"
-#include "base/environment.h"
 #include "base/modules.h"
 #include "base/strings.h"
 #include "check/call.h"
@@ -143,10 +142,7 @@ void rank_crashed(int signal_number, const void* address) {
 
 void follow_ends() {
   if (MPIX_Tool_ends) MPIX_Tool_ends(rank_left, rank_crashed);
-  uint32_t kinds = findings::kAllKinds;
-  if (const char* text = environment::text(environment::kCheckKinds))
-    findings::parse_kinds(text, &kinds);
-  if (MPIX_Tool_leaks && kinds & findings::bit_of(FindingKind::kLeaks))
+  if (MPIX_Tool_leaks && kinds_asked() & findings::bit_of(FindingKind::kLeaks))
     MPIX_Tool_leaks(memory_leaked);
 }
 

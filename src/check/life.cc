@@ -25,6 +25,14 @@ bool g_is_rewound = false;
 
 bool is_wanted() { return g_is_rewound || environment::text(environment::kCheckFolder); }
 
+uint32_t kinds_asked() {
+  if (g_is_rewound) return g_process.kinds;
+  uint32_t kinds = findings::kAllKinds;
+  if (const char* given = environment::text(environment::kCheckKinds))
+    findings::parse_kinds(given, &kinds);
+  return kinds;
+}
+
 namespace {
 
 std::mutex g_arrived_lock;
@@ -150,8 +158,7 @@ void before_fatal_error(int error_class, const char* text) {
 
 void open_spool() {
   if (g_is_rewound) return;
-  if (const char* kinds = environment::text(environment::kCheckKinds))
-    findings::parse_kinds(kinds, &g_process.kinds);
+  g_process.kinds = kinds_asked();
   if (const char* folder = environment::text(environment::kCheckFolder))
     g_process.spool.open(folder);
 }

@@ -637,6 +637,8 @@ extern bool g_is_rewound;
 /// Is this process to be checked? This library is loaded in recorded runs, too, where it does
 /// nothing.
 bool is_wanted();
+/// The kinds of findings that are asked for; g_process need not be initialised yet.
+uint32_t kinds_asked();
 
 /// Is the unbuffered run maintained (unbuffered.h)? Computed from Process::kinds,
 /// `unbuffered` and `threads`.

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/environment.h"
 #include "base/strings.h"
 #include "check/call.h"
 #include "check/extensions.h"
@@ -415,11 +414,8 @@ void for_each_call(const Epochs& epochs, Visit visit) {
 }  // namespace
 
 void follow_conflicts() {
-  // g_process may not be initialised yet where the library is being loaded.
-  uint32_t kinds = g_is_rewound ? g_process.kinds : findings::kAllKinds;
-  if (const char* given = environment::text(environment::kCheckKinds))
-    findings::parse_kinds(given, &kinds);
-  if (is_wanted() && MPIX_Tool_conflicts && (kinds & findings::bit_of(FindingKind::kWindows))) {
+  if (is_wanted() && MPIX_Tool_conflicts &&
+      (kinds_asked() & findings::bit_of(FindingKind::kWindows))) {
     follow_order();
     MPIX_Tool_conflicts(place_of_call, on_conflict);
   }
