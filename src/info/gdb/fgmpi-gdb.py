@@ -22,6 +22,7 @@ FIELDS = (
     "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
     "stack_size image_region image_stride image_count program_base images pack_words image_first image_bytes"
 ).split()
+VERSION = 7
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
 PT_LOAD, PF_W = 1, 2  # ELF: a segment with memory; it is writable
 PAGE, PIECE = 4096, 1 << 20
@@ -63,9 +64,10 @@ def table(address=None):
         address = address or int(gdb.parse_and_eval("(unsigned long)&fgmpi_debug_table"))
     except gdb.error:
         raise gdb.GdbError("this process has not loaded Finegrain MPI")
-    values = dict(zip(FIELDS, struct.unpack("<17Q", read(address, 17 * 8))))
-    if values["version"] != 6:
-        raise gdb.GdbError("this script reads version 6 of the library's table, not %d" % values["version"])
+    version = word(address)
+    if version != VERSION:
+        raise gdb.GdbError("this script reads version %d of the library's table, not %d" % (VERSION, version))
+    values = dict(zip(FIELDS, struct.unpack("<%dQ" % len(FIELDS), read(address, len(FIELDS) * 8))))
     return values
 
 

@@ -30,7 +30,7 @@ struct DebugImages {
 };
 
 struct DebugTable {
-  uint64_t version = 6;
+  uint64_t version = 7;
   uint64_t proclet_bytes = sizeof(Proclet);
   Proclet* ranks = nullptr;
   uint64_t rank_count = 0;
