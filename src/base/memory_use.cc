@@ -6,22 +6,15 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "base/counters.h"
-#include "base/page.h"
+#include "base/written_pages.h"
 
 namespace fgmpi {
 namespace {
-
-// Bits of an entry of /proc/self/pagemap.
-constexpr uint64_t kPresent = uint64_t{1} << 63, kSwapped = uint64_t{1} << 62,
-                   kOfFileOrShared = uint64_t{1} << 61;
-// A guard page (MADV_GUARD_INSTALL), which has no memory, but kSwapped.
-constexpr uint64_t kGuardPage = uint64_t{1} << 58;
 
 uint64_t heap_bytes() {
 #ifdef __GLIBC__
@@ -44,23 +37,10 @@ uint64_t heap_bytes() {
 }  // namespace
 
 uint64_t own_bytes(uintptr_t low, uintptr_t high) {
-  const int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
-  const size_t bytes = machine_page_bytes();
-  uint64_t pages = 0, entries[512];
-  for (uintptr_t page = low / bytes, last = (high + bytes - 1) / bytes; page < last;) {
-    const size_t wanted = std::min<size_t>(last - page, sizeof entries / sizeof *entries);
-    const ssize_t got =
-        pread(fd, entries, wanted * sizeof *entries, static_cast<off_t>(page * sizeof *entries));
-    if (got < static_cast<ssize_t>(sizeof *entries)) break;
-    const size_t count = static_cast<size_t>(got) / sizeof *entries;
-    for (size_t i = 0; i < count; ++i)
-      pages +=
-          (entries[i] & (kPresent | kSwapped)) && !(entries[i] & (kOfFileOrShared | kGuardPage));
-    page += count;
-  }
-  close(fd);
-  return pages * bytes;
+  WrittenPages pages;
+  uint64_t bytes = 0;
+  pages.visit(low, high, [&](uintptr_t first, uintptr_t end) { bytes += end - first; });
+  return bytes;
 }
 
 uint64_t status_bytes(const char* name) {
