@@ -88,6 +88,11 @@ struct HeapHooks {
                      void (*visit)(const LeakedBlocks& leak, void* data), void* data);
   /// The rank in whose slot the address is, or -1. Any thread.
   int64_t (*owner_of)(const void* address);
+  /// Calls visit(range, is_mapping, data) for all memory that the rank's heap has ever given to its
+  /// program, and its own state: whole pages, in ascending order.
+  void (*visit_memory)(uint32_t index,
+                       void (*visit)(const MemoryRange& range, bool is_mapping, void* data),
+                       void* data);
 };
 
 }  // namespace fgmpi::heap

@@ -157,6 +157,14 @@ class RankHeap {
 
   HeapUse use() const;
   uint64_t taken() const { return taken_; }
+  /// Calls see(first, end, is_mapping), offsets of whole pages in ascending order, for all memory
+  /// that was ever in use, and has not gone back to where mappings come from.
+  template <class See>
+  void visit_memory(See&& see) const {
+    see(size_t{0}, spans_end_, false);
+    if (large_bytes_) see(half_, half_ + large_bytes_, false);
+    mappings_.visit([&](size_t first, size_t end) { see(first, end, true); });
+  }
 
  private:
   static constexpr uint64_t kMagic = 0x6670a6e2c51b7d31;

@@ -145,8 +145,18 @@ void find_leaks_of(uint32_t index, const MemoryRange* roots, size_t count,
 
 int64_t owner_of(const void* address) { return g_process.slots.owner_of(address); }
 
+void visit_memory_of(uint32_t index,
+                     void (*visit)(const MemoryRange& range, bool is_mapping, void* data),
+                     void* data) {
+  RankHeap* heap = heap_of(index);
+  if (!heap) return;
+  heap->visit_memory([&](size_t first, size_t end, bool is_mapping) {
+    visit({heap->address_of(first), heap->address_of(end)}, is_mapping, data);
+  });
+}
+
 constexpr HeapHooks kHooks = {attach, use_of,       taken_of,      begin_threads, rank_ends,
-                              table,  allocate_for, find_leaks_of, owner_of};
+                              table,  allocate_for, find_leaks_of, owner_of,      visit_memory_of};
 
 }  // namespace
 }  // namespace fgmpi::heap

@@ -111,6 +111,37 @@ TEST(SlotsOfJob, HaveRoomForStackAndImage) {
   EXPECT_FALSE(many.place(ranks_of(1, 0, 1000000, size_t{16} << 20)).ok());
 }
 
+TEST_F(RankHeapTest, TellsAllMemoryThatWasInUse) {
+  RankHeap* heap = make(0);
+  std::mt19937 random(3);
+  std::vector<std::pair<char*, size_t>> used;
+  for (int i = 0; i < 3000; ++i) {
+    const size_t bytes = size_t{1} << random() % 18;
+    used.emplace_back(static_cast<char*>(heap->allocate(bytes)), bytes);
+  }
+  const size_t mapped = heap->mappings().take(heap, 5 * page_bytes(), true);
+  ASSERT_NE(mapped, 0u);
+  used.emplace_back(heap->address_of(mapped), 5 * page_bytes());
+  used.emplace_back(heap->address_of(0), sizeof *heap);
+  size_t before = 0, mappings = 0;
+  std::vector<std::pair<char*, char*>> ranges;
+  heap->visit_memory([&](size_t first, size_t end, bool is_mapping) {
+    EXPECT_GE(first, before);
+    EXPECT_GT(end, first);
+    EXPECT_EQ(first % page_bytes(), 0u);
+    EXPECT_EQ(end % page_bytes(), 0u);
+    before = end;
+    mappings += is_mapping;
+    ranges.emplace_back(heap->address_of(first), heap->address_of(end));
+  });
+  EXPECT_EQ(mappings, 1u);
+  for (const auto& [at, bytes] : used) {
+    bool inside = false;
+    for (const auto& [low, high] : ranges) inside |= at >= low && at + bytes <= high;
+    EXPECT_TRUE(inside);
+  }
+}
+
 TEST_F(RankHeapTest, AnIdleHeapHasOnePage) {
   RankHeap* heap = make(0);
   std::vector<void*> blocks;
