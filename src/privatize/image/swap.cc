@@ -254,6 +254,17 @@ void load_image(Image* image) {
   g_swap.loaded = image;
 }
 
+void store_loaded_areas() {
+  Image* image = g_swap.loaded;
+  if (!image) return;
+  if (g_swap.bytes) copy_out(image);
+  for (size_t i = 0; i < g_swap.handlers.size(); ++i) {
+    void* handler = g_swap.handlers[i].exchange(nullptr);
+    g_swap.handlers[i].exchange(handler);
+    image->handlers[i] = handler;
+  }
+}
+
 void install_switch_hook(Image* first) {
   g_swap.loaded = first;
   sched::RuntimeCells cells;

@@ -73,6 +73,9 @@ void* thread_local_block(const class ElfModule& module);
 void init_areas(Image* image);
 /// Copies the image's areas to the addresses where its code expects them.
 void load_image(Image* image);
+/// Copies the areas of the image that is loaded to where they are kept while it is not; it stays
+/// loaded.
+void store_loaded_areas();
 /// Makes every switch swap from now on. Called once, before ranks run, or before the first guest
 /// runs. The areas of `first` are loaded.
 void install_switch_hook(Image* first);

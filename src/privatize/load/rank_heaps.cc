@@ -31,6 +31,7 @@ namespace {
 
 const heap::HeapHooks* g_hooks = nullptr;
 PresumedRanks g_presumed = {};
+heap::SlotPlaces g_places;
 
 /// The values of FGMPI_HEAP, in the order of the table of settings.
 enum class HeapOf : uint8_t { kProcess, kRank };
@@ -113,7 +114,7 @@ Status begin_rank_heaps(uint32_t ranks) {
   all.records_blocks = leaks_are_wanted();
   all.refused = refused;
   all.rank_of_thread = number_of_calling_rank;
-  heap::SlotPlaces places;
+  heap::SlotPlaces& places = g_places;
   if (const char* reason = fgmpi_heap_hooks()->attach(all, &places))
     return error(MPI_ERR_NO_MEM, "%s", reason);
   g_hooks = fgmpi_heap_hooks();
@@ -151,6 +152,14 @@ void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
     (*static_cast<void (**)(const heap::LeakedBlocks&)>(function))(leak);
   };
   if (g_hooks) g_hooks->find_leaks(index, roots.data(), roots.size(), call, &visit);
+}
+
+const heap::SlotPlaces& slot_places() { return g_places; }
+
+void visit_heap_memory(uint32_t index,
+                       void (*visit)(const heap::MemoryRange& range, bool is_mapping, void* data),
+                       void* data) {
+  g_hooks->visit_memory(index, visit, data);
 }
 
 int64_t rank_of_heap_end(const void* address) {

@@ -33,6 +33,12 @@ heap::HeapUse heap_use_of(uint32_t index);
 /// Calls visit for each place from which the rank has leaked blocks (HeapHooks::find_leaks).
 void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
                     void (*visit)(const heap::LeakedBlocks& leak));
+/// Where the slots of this process are. REQUIRES: ranks_have_heaps().
+const heap::SlotPlaces& slot_places();
+/// Calls visit(range, is_mapping, data) for all memory of the rank's heap (HeapHooks::visit_memory).
+void visit_heap_memory(uint32_t index,
+                       void (*visit)(const heap::MemoryRange& range, bool is_mapping, void* data),
+                       void* data);
 /// The rank of this process whose heap ends closely before the address, or -1. Any thread.
 int64_t rank_of_heap_end(const void* address);
 /// The rank has ended, and no code of its program runs any more: its memory is given back.
