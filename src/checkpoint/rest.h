@@ -1,0 +1,44 @@
+// A job at rest: all ranks are in the layer, nothing is under way in MPI, and each rank's objects can
+// be described, thrown away and made again.
+//
+// All ranks call come_to_rest(), which agrees on whether this is possible. Where it is, each then
+// calls at_rest(), and the program goes on.
+//
+// Thread rule: a rank's. Functions may switch, but for describe_objects() and resume_requests().
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "checkpoint/describe.h"
+
+namespace fgmpi::checkpoint {
+
+// settle.cc ---------------------------------------------------------------------------------------
+/// Collective over all ranks. Pending receives are withdrawn, other operations have ended, and all
+/// messages are stored, when this returns true. Where a checkpoint cannot be taken it returns false
+/// in all ranks, and everything is as before; one rank says why if `talks`.
+bool come_to_rest(LayerRank& rank, bool talks);
+/// Requests in the order in which their operations began, or by another number of theirs.
+std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank& rank,
+                                                                 uint64_t VirtualRequest::*number);
+
+// checkpoint.cc -----------------------------------------------------------------------------------
+/// Communicators that are never made again.
+struct PredefinedComms {
+  CommDescription world, self;
+};
+/// While objects are described, thrown away and made again the rank is quiet.
+void describe_objects(LayerRank& rank, PredefinedComms* predefined);
+void discard_objects(LayerRank& rank);
+/// Makes all objects that were described. Collective over all ranks.
+void remake_objects(LayerRank& rank, const PredefinedComms& predefined);
+/// Receives that were withdrawn begin again, and MPI gets requests for operations that have ended.
+void resume_requests(LayerRank& rank);
+/// Gives handlers back to MPI that the program has freed.
+void release_freed_handlers(LayerRank& rank);
+
+/// What is done while the job is at rest. Collective over all ranks.
+void at_rest(LayerRank& rank);
+
+}  // namespace fgmpi::checkpoint
