@@ -23,7 +23,7 @@ bool come_to_rest(LayerRank& rank, bool talks);
 std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank& rank,
                                                                  uint64_t VirtualRequest::*number);
 
-// checkpoint.cc -----------------------------------------------------------------------------------
+// remake.cc ---------------------------------------------------------------------------------------
 /// Communicators that are never made again.
 struct PredefinedComms {
   CommDescription world, self;
@@ -38,6 +38,7 @@ void resume_requests(LayerRank& rank);
 /// Gives handlers back to MPI that the program has freed.
 void release_freed_handlers(LayerRank& rank);
 
+// checkpoint.cc -----------------------------------------------------------------------------------
 /// What is done while the job is at rest. Collective over all ranks.
 void at_rest(LayerRank& rank);
 
