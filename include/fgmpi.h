@@ -269,6 +269,23 @@ void MPIX_Tool_leave(int entered);
 typedef int (*MPIX_Tool_begins)(void* waiter, void* argument);
 int MPIX_Tool_wait(const char* what, MPIX_Tool_begins begins, void* argument);
 void MPIX_Tool_wake(void* waiter);
+/* Waits like MPI_Waitall (all != 0) or MPI_Waitany for n requests, but completes none of them, and
+ * MPIX_Tool_interrupt ends it before; n = 0: only that ends it. begins(wait, argument) is called
+ * before the rank parks, maybe several times, with what MPIX_Tool_interrupt takes while this runs; 0
+ * says that the rank must not wait. Reports call the wait what. Returns 1 where the requests are
+ * complete or one is no request, else 0. */
+int MPIX_Tool_await(const char* what, int all, int n, const MPI_Request requests[],
+                    MPIX_Tool_begins begins, void* argument);
+/* Waits likewise for a message that MPI_Iprobe would find. */
+int MPIX_Tool_await_message(const char* what, int source, int tag, MPI_Comm comm,
+                            MPIX_Tool_begins begins, void* argument);
+/* Ends a wait of another rank of the process; `arrived` of MPIX_Tool_handlers may call it, too. */
+void MPIX_Tool_interrupt(void* wait);
+/* Makes the process call called() soon, while MPI polls: it calls nothing of MPI but
+ * MPIX_Tool_notify and MPIX_Tool_interrupt. Any thread and any handler of a signal may call this,
+ * always with the same function; calls before it was called count as one. */
+typedef void (*MPIX_Tool_posted)(void);
+void MPIX_Tool_post(MPIX_Tool_posted called);
 /* Functions of MPIX_Tool_handlers. */
 typedef void (*MPIX_Tool_arrived)(int process, const void* data, int bytes);
 typedef void (*MPIX_Tool_deadlock)(void);

@@ -4,6 +4,7 @@
 #include "pt2pt/polls.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
+#include "pt2pt/tool_waits.h"
 
 namespace fgmpi::pt2pt {
 
@@ -146,6 +147,31 @@ Status probe(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char
   if (!seen_by_others(at, pattern, false, true, call, &u))
     FGMPI_TRY(wait_for_unexpected(at, pattern, call, &u));
   report(u, outcome);
+  return {};
+}
+
+Status await_message(Endpoint* at, int32_t source, int32_t tag, uint64_t ctx, const char* call,
+                     ToolBegins begins, void* argument, bool* interrupted) {
+  const Envelope pattern{ctx, source, tag};
+  *interrupted = false;
+  while (!find_unexpected(at, pattern)) {
+    ToolWait w(sched::current());
+    *interrupted = !begins(&w, argument);
+    if (*interrupted) return {};
+    ProbeSite site(call, &pattern);
+    Prober prober{at->probers, pattern, &w, false};
+    at->probers = &prober;
+    w.missing = 1;
+    sched::park(&site);
+    for (Prober** link = &at->probers; *link; link = &(*link)->next) {
+      if (*link != &prober) continue;
+      *link = prober.next;
+      break;
+    }
+    FGMPI_TRY(std::move(prober.error));
+    *interrupted = w.interrupted;
+    if (*interrupted) return {};
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Completion of requests, and their handles.
 
 #include <new>
+#include <utility>
 
 #include "base/slab.h"
 #include "pt2pt/engine.h"
@@ -8,6 +9,7 @@
 #include "pt2pt/polls.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
+#include "pt2pt/tool_waits.h"
 
 namespace fgmpi::pt2pt {
 
@@ -103,6 +105,45 @@ void wait_any(Request* const* requests, size_t count, const char* call) {
   w.missing = 1;
   sched::park(&site);
   detach_waiter(requests, count, &w);
+}
+
+namespace {
+/// Are all of these requests, or is one of them, complete or inactive?
+bool are_complete(Request* const* requests, size_t count, bool all) {
+  bool any_active = false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!requests[i] || !requests[i]->active) continue;
+    if (requests[i]->complete() != all) return !all;
+    any_active = true;
+  }
+  return all || !any_active;
+}
+}  // namespace
+
+bool await_requests(Request* const* requests, size_t count, bool all, const char* call,
+                    ToolBegins begins, void* argument) {
+  if (count == 1 && requests[0]) g_engine.spin(requests[0]->complete_flag());
+  RequestsSite site(call, requests, count);
+  ToolWait w(sched::current());
+  for (;;) {
+    const bool polled = poll_some(requests, count);
+    if (count > 0 && are_complete(requests, count, all)) return true;
+    if (!begins(&w, argument)) return false;
+    if (!polled) break;
+    yield_before_retry(call);
+  }
+  bool polled = false;
+  const uint32_t incomplete = attach_waiter(requests, count, &w, &site, &polled);
+  w.missing = all && count > 0 ? incomplete : 1;
+  sched::park(&site);
+  detach_waiter(requests, count, &w);
+  return !w.interrupted;
+}
+
+void interrupt(void* wait) {
+  auto* w = static_cast<ToolWait*>(wait);
+  w->interrupted = w->interrupted || w->missing > 0;
+  if (std::exchange(w->missing, 0) > 0) sched::ready(w->proclet);
 }
 
 bool test(Request* request, const char* call) {
