@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "checkpoint/file/reader.h"
@@ -32,19 +33,21 @@ Status failed(const std::string& path, const char* what, const std::error_code& 
   return error(MPI_ERR_IO, "%s cannot be %s: %s", path.c_str(), what, reason.message().c_str());
 }
 
-/// The numbers of complete checkpoints, the latest first.
-std::vector<uint64_t> complete_numbers(const std::string& folder) {
+/// The numbers of checkpoints, the latest first, whose folders have this ending.
+std::vector<uint64_t> numbers_of(const std::string& folder, std::string_view ending) {
   std::vector<uint64_t> numbers;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename();
     uint64_t number = 0;
     const auto [end, wrong] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (wrong == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+    if (wrong == std::errc() && std::string_view(name).substr(end - name.data()) == ending)
+      numbers.push_back(number);
   }
   std::sort(numbers.rbegin(), numbers.rend());
   return numbers;
 }
+std::vector<uint64_t> complete_numbers(const std::string& folder) { return numbers_of(folder, ""); }
 
 /// Checks that the files of all processes are there and have all ranks, each once.
 Status list_files(const std::string& checkpoint, uint64_t number, std::vector<std::string>* files) {
@@ -84,6 +87,29 @@ Status sync_folder(const std::string& folder) {
 
 }  // namespace
 
+std::vector<uint64_t> written_checkpoints(const std::string& folder) {
+  std::vector<uint64_t> written;
+  for (const uint64_t number : numbers_of(folder, kUnfinished)) {
+    const std::string path = path_of(folder, number) + kUnfinished;
+    CheckpointReader first;
+    std::error_code ignored;
+    if (!fs::exists(file_of(path, 0), ignored) || !first.open(file_of(path, 0)).ok()) continue;
+    bool all = true;
+    for (uint32_t process = 1; all && process < first.header().processes; ++process)
+      all = fs::exists(file_of(path, process), ignored);
+    if (all) written.push_back(number);
+  }
+  std::sort(written.begin(), written.end());
+  return written;
+}
+
+uint64_t next_checkpoint(const std::string& folder) {
+  uint64_t last = 0;
+  for (const char* ending : {"", kUnfinished})
+    for (const uint64_t number : numbers_of(folder, ending)) last = std::max(last, number);
+  return last + 1;
+}
+
 Status begin_checkpoint(const std::string& folder, uint64_t number) {
   std::error_code reason;
   const std::string path = path_of(folder, number) + kUnfinished;
@@ -109,6 +135,8 @@ Status complete_checkpoint(const std::string& folder, uint64_t number) {
   constexpr size_t kKept = 2;
   for (size_t i = kKept; i < complete.size(); ++i)
     fs::remove_all(path_of(folder, complete[i]), reason);
+  for (const uint64_t before : numbers_of(folder, kUnfinished))
+    if (before < number) fs::remove_all(path_of(folder, before) + kUnfinished, reason);
   return {};
 }
 

@@ -13,6 +13,9 @@
 
 namespace fgmpi::checkpoint {
 
+/// The file in the folder that mpiexec writes anew to ask for a checkpoint.
+inline constexpr const char* kWanted = "wanted";
+
 /// Makes the folder for checkpoint `number`, and `folder` itself. Removes what an earlier attempt
 /// has left. Errors: MPI_ERR_IO.
 Status begin_checkpoint(const std::string& folder, uint64_t number);
@@ -21,6 +24,10 @@ std::string file_to_write(const std::string& folder, uint64_t number, uint32_t p
 /// All files were written: the checkpoint becomes complete. All but it and the one before are
 /// removed. Errors: MPI_ERR_IO: a file is missing, of another checkpoint, or lacks ranks.
 Status complete_checkpoint(const std::string& folder, uint64_t number);
+/// The numbers of checkpoints whose files are all written, but which are not complete.
+std::vector<uint64_t> written_checkpoints(const std::string& folder);
+/// A number that is greater than those of all checkpoints that were begun.
+uint64_t next_checkpoint(const std::string& folder);
 /// Finds the latest complete checkpoint. Errors: MPI_ERR_IO: there is none.
 Status find_checkpoint(const std::string& folder, uint64_t* number);
 /// The files of a complete checkpoint, by process. Errors: MPI_ERR_IO, as complete_checkpoint().

@@ -27,7 +27,9 @@ enum class BlockKind : uint32_t {
   kMemory = 1,  ///< of a rank, at its address
   kRank = 2,    ///< what the library knows of a rank beside its memory
   kJob = 3,     ///< of the job: the same in each file
-  kEnd = 4
+  kEnd = 4,
+  kImage = 5,  ///< memory as kMemory, with its pages of zeros: the image has others at the start
+  kProtection = 6  ///< MemoryProtection, of memory of a rank at the address
 };
 
 struct CheckpointHeader {
@@ -42,6 +44,12 @@ struct CheckpointHeader {
   uint64_t checksum;  ///< of all before it
 };
 static_assert(sizeof(CheckpointHeader) == 112);
+
+/// Memory that is not readable and writable.
+struct MemoryProtection {
+  uint64_t bytes;
+  uint64_t protection;  ///< as mprotect() takes it
+};
 
 struct BlockHeader {
   BlockKind kind;

@@ -81,7 +81,8 @@ Status CheckpointReader::next(CheckpointBlock* block) {
   }
   ++blocks_;
   if (header.kind == BlockKind::kJob) return {};
-  if (header.kind != BlockKind::kMemory && header.kind != BlockKind::kRank)
+  if (header.kind != BlockKind::kMemory && header.kind != BlockKind::kRank &&
+      header.kind != BlockKind::kImage && header.kind != BlockKind::kProtection)
     return damaged("a block has no known kind");
   if (header.rank - header_.first_rank >= header_.ranks)
     return damaged("a block is of a rank of another file");

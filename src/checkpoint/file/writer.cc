@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "base/raw_call.h"
 #include "checkpoint/file/packing.h"
 
 namespace fgmpi::checkpoint {
@@ -48,8 +49,10 @@ CheckpointWriter::~CheckpointWriter() {
 
 Status CheckpointWriter::open(const std::string& path, CheckpointHeader header) {
   path_ = path;
-  packed_ = std::make_unique<char[]>(kBlockBytes);
-  fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  unfinished_ = path + ".part";
+  if (fd_ >= 0) ::close(fd_);
+  written_ = blocks_ = 0;
+  fd_ = ::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (fd_ < 0)
     return error(MPI_ERR_IO, "%s cannot be made: %s", path.c_str(), std::strerror(errno));
   std::memcpy(header.magic, kCheckpointMagic, sizeof header.magic);
@@ -61,10 +64,12 @@ Status CheckpointWriter::open(const std::string& path, CheckpointHeader header) 
 Status CheckpointWriter::put(const void* data, size_t bytes) {
   const char* at = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t done = ::write(fd_, at, bytes);
-    if (done < 0 && errno == EINTR) continue;
+    const long done =
+        raw_call(SYS_write, fd_, reinterpret_cast<long>(at), static_cast<long>(bytes));
+    if (done == -EINTR) continue;
     if (done <= 0)
-      return error(MPI_ERR_IO, "%s cannot be written: %s", path_.c_str(), std::strerror(errno));
+      return error(MPI_ERR_IO, "%s cannot be written: %s", path_.c_str(),
+                   std::strerror(static_cast<int>(-done)));
     at += done;
     bytes -= static_cast<size_t>(done);
     written_ += static_cast<uint64_t>(done);
@@ -105,16 +110,24 @@ Status CheckpointWriter::write(BlockKind kind, uint32_t rank, uint64_t address, 
   return {};
 }
 
+void CheckpointWriter::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
 Status CheckpointWriter::finish() {
   BlockHeader header{BlockKind::kEnd, 0, blocks_, 0, 0, 0};
   header.checksum = checksum_of(header, nullptr);
   FGMPI_TRY(put(&header, sizeof header));
-  const int failed = ::fsync(fd_);
-  const int reason = errno;
-  ::close(fd_);
+  long failed = raw_call(SYS_fsync, fd_);
+  raw_call(SYS_close, fd_);
   fd_ = -1;
-  if (failed)
-    return error(MPI_ERR_IO, "%s cannot be written: %s", path_.c_str(), std::strerror(reason));
+  if (failed == 0)
+    failed = raw_call(SYS_renameat2, AT_FDCWD, reinterpret_cast<long>(unfinished_.c_str()),
+                      AT_FDCWD, reinterpret_cast<long>(path_.c_str()), 0);
+  if (failed != 0)
+    return error(MPI_ERR_IO, "%s cannot be written: %s", path_.c_str(),
+                 std::strerror(static_cast<int>(-failed)));
   return {};
 }
 
