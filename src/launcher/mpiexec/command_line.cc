@@ -14,6 +14,7 @@
 #include "base/environment.h"
 #include "base/settings.h"
 #include "base/strings.h"
+#include "launcher/mpiexec/allowed_options.h"
 #include "launcher/mpiexec/config_file.h"
 #include "launcher/mpiexec/hydra_options.h"
 #include "launcher/mpiexec/shares.h"
@@ -40,11 +41,13 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "allow-run-as-root",
                                           "prepend-rank",
                                           "verbose",
-                                          "disable-auto-cleanup"};
+                                          "disable-auto-cleanup",
+                                          "restart-on-failure"};
 /// Options that are handled here and followed by the name of a file or folder.
 constexpr std::string_view kNamesOfFiles[] = {
-    "track",      "report",  "check-report", "explore-files", "resume", "replay",
-    "configfile", "predict", "predict-plot", "record",        "rewind"};
+    "track",  "report",     "check-report", "explore-files", "resume",
+    "replay", "configfile", "predict",      "predict-plot",  "record",
+    "rewind", "checkpoint", "restart"};
 
 bool in(std::string_view name, const auto& list) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);
@@ -71,13 +74,6 @@ struct Option {
 
 bool is_option(std::string_view word) { return word.starts_with('-') && word.size() >= 2; }
 
-/// One program of the launch.
-struct ProgramSection {
-  Words options;                              ///< for hydra
-  Words program;                              ///< with its arguments
-  int64_t processes = 0, nfg = 0, ranks = 0;  ///< 0: not given
-};
-
 class Parser {
  public:
   Parser(const Words& arguments, const Setting& setting) : words_(arguments), setting_(setting) {}
@@ -89,11 +85,12 @@ class Parser {
       return error(MPI_ERR_ARG, "no program given (see mpiexec -help)");
     if (sections_.empty()) sections_.emplace_back();
     FGMPI_TRY(prepare_prediction(plan));
+    FGMPI_TRY(prepare_checkpoints(plan));
     for (auto& s : sections_) FGMPI_TRY(compute_processes(&s));
     const bool explored =
         plan->explore.wanted || (!plan->replay.empty() && plan->record.file.empty());
     const bool recorded = !plan->record.file.empty() || !plan->rewind.file.empty();
-    FGMPI_TRY(check_recording(*plan));
+    FGMPI_TRY(check_recording(*plan, sections_, !track_.empty()));
     if (!explored && !recorded && plan->predict.machine.empty()) share_processes(plan);
     plan->check = plan->check || (setting_.checked && !recorded) || explored;
     if (plan->report.file.empty() && !explored && !recorded && plan->predict.ranks.empty())
@@ -138,6 +135,9 @@ class Parser {
       if (config_ != Config::kNamed) break;
       FGMPI_TRY(insert_config_file());
     }
+    if (sections_.empty())
+      plan->checkpoint.options.assign(words_.begin(),
+                                      words_.begin() + static_cast<std::ptrdiff_t>(at_));
     while (at_ < words_.size() && words_[at_] != ":") s.program.push_back(words_[at_++]);
     const bool more = at_ < words_.size();
     if (more && s.program.empty()) return error(MPI_ERR_ARG, "no program given before ':'");
@@ -179,6 +179,7 @@ class Parser {
     if (name == "predict-compute") return compute_model(&o, plan);
     if (name == "predict-contention") return contention_model(&o, plan);
     if (name == "fuzz") return fuzzing(&o, plan);
+    if (name == "checkpoint-every") return interval(&o, &plan->checkpoint.every_ms);
     if (name == "x") return exported_variable(&o, s);
     if (name == "initial-errhandler") return initial_errhandler(&o, s);
     // All kinds of memory that there are can be used in any case.
@@ -211,6 +212,7 @@ class Parser {
     if (name == "version" || name == "V") plan->action = LaunchPlan::kVersion;
     if (name == "dry-run") dry_run_ = true;
     if (name == "ft" || name == "disable-auto-cleanup") plan->survives = true;
+    if (name == "restart-on-failure") plan->checkpoint.on_failure = true;
     if (name == "summary") plan->report.summary = true;
     if (name == "progress") plan->report.progress = true;
     if (name == "predict-explain") plan->predict.explains = true;
@@ -248,6 +250,11 @@ class Parser {
       return set_name(o, &plan->explore.resumed);
     }
     if (name == "record") return set_name(o, &plan->record.file);
+    if (name == "checkpoint") return set_name(o, &plan->checkpoint.folder);
+    if (name == "restart") {
+      programless_ = true;
+      return set_name(o, &plan->checkpoint.restart);
+    }
     if (name == "rewind") {
       programless_ = true;
       return set_name(o, &plan->rewind.file);
@@ -429,43 +436,30 @@ class Parser {
     return {};
   }
 
-  /// Checks that nothing stands beside -record and -rewind that they do not know.
-  Status check_recording(const LaunchPlan& plan) const {
-    const bool records = !plan.record.file.empty(), rewinds = !plan.rewind.file.empty();
-    const bool visits = plan.rewind.visits;
-    const bool filters =
-        !plan.rewind.call.empty() || !plan.rewind.comm.empty() || plan.rewind.partner >= 0;
-    if ((!rewinds && (plan.rewind.lists || visits)) || (plan.rewind.lists && visits))
-      return error(MPI_ERR_ARG, "-events, -goto: allowed is one of them, with -rewind");
-    if (filters && !plan.rewind.lists)
-      return error(MPI_ERR_ARG, "-call, -partner, -comm: allowed with -rewind FILE -events");
-    if (!records && !rewinds) return {};
-    const bool reports_only = rewinds && !plan.report.file.empty() && !plan.report.summary &&
-                              !plan.report.progress && !plan.rewind.lists && !visits;
-    const std::string option =
-        records ? "-record " + plan.record.file : "-rewind " + plan.rewind.file;
-    const bool checks_only = rewinds && plan.report.file.empty() && !plan.rewind.lists && !visits &&
-                             sections_[0].program.empty();
-    if ((records && rewinds) || plan.explore.wanted || (rewinds && !plan.replay.empty()) ||
-        (plan.check && !checks_only) || (plan.report.any() && !reports_only) || plan.survives ||
-        !track_.empty() || !plan.predict.machine.empty())
-      return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
-                   records ? "-n, -nfg, -ranks, -env, -genv, -x and -replay"
-                           : "-events, -goto, -report or -check");
-    const ProgramSection& s = sections_[0];
-    if (sections_.size() != 1)
-      return error(MPI_ERR_ARG, "%s: %zu programs are given; allowed is one", option.c_str(),
-                   sections_.size());
-    const bool debugs = rewinds && !s.program.empty() && !plan.rewind.lists && !visits &&
-                        !plan.report.any() &&
-                        s.program[0].substr(s.program[0].rfind('/') + 1) == "gdb";
-    if (rewinds &&
-        ((!s.program.empty() && !debugs) || s.processes || s.nfg || s.ranks || !s.options.empty()))
-      return error(
-          MPI_ERR_ARG,
-          "%s: allowed beside it are -events, -goto, -report, -check or gdb; the file says the "
-          "rest",
-          option.c_str());
+  /// Applies a time such as 500ms, 30s, 10m or 2h; a number alone is one of seconds.
+  Status interval(Option* o, int64_t* ms) {
+    FGMPI_TRY(value_of(o));
+    const auto time = parse_interval_ms(o->value);
+    if (!time)
+      return error(MPI_ERR_ARG, "%s: allowed is a time such as 500ms, 30s, 10m or 2h",
+                   o->text().c_str());
+    return set_number(*o, *time, ms);
+  }
+
+  /// -checkpoint and -restart. The program of -restart comes from the checkpoint.
+  Status prepare_checkpoints(LaunchPlan* plan) {
+    const LaunchPlan::Checkpoint& wishes = plan->checkpoint;
+    ProgramSection& s = sections_[0];
+    FGMPI_TRY(check_checkpoints(*plan, sections_, !track_.empty()));
+    if (!wishes.any() || !setting_.checkpoint) return {};
+    RestartedProgram saved;
+    const std::function<Status(const LaunchPlan::Checkpoint&)> set_up =
+        [&](const LaunchPlan::Checkpoint& w) { return setting_.checkpoint(w, &saved); };
+    FGMPI_TRY(set_up_tool(set_up, wishes, setting_.checkpointer));
+    if (wishes.restart.empty()) return {};
+    s.program = saved.words;
+    s.ranks = saved.ranks;
+    if (s.processes == 0) s.processes = std::min(saved.processes, saved.ranks);
     return {};
   }
 
@@ -711,6 +705,7 @@ class Parser {
   void write(LaunchPlan* plan) const {
     std::vector<ProcessShares> shares;
     if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
+    plan->checkpoint.processes = sections_[0].processes;
     for (size_t i = 0; i < sections_.size(); ++i) {
       const ProgramSection& s = sections_[i];
       if (i) plan->hydra.push_back(":");

@@ -85,8 +85,25 @@ struct LaunchPlan {
     int64_t event = 0;     ///< -goto EVENT; 0: the last one
     Words debugger;        ///< gdb and its options; empty: none
   } rewind;
+  /// -checkpoint and -restart: ranks are saved, or go on from where they were.
+  struct Checkpoint {
+    std::string folder;       ///< "": that of `restart`, if there is one
+    std::string restart;      ///< the folder of the checkpoint; "": the program begins
+    int64_t every_ms = 0;     ///< -checkpoint-every; 0: only when the program asks
+    bool on_failure = false;  ///< -restart-on-failure
+    int64_t processes = 0;    ///< of the job
+    Words options;            ///< of the command line, up to the program
+    bool any() const { return !folder.empty() || !restart.empty(); }
+  } checkpoint;
   std::string replay;    ///< -replay: the witness
   Words replay_command;  ///< runs in place of the witness's program; may be empty
+};
+
+/// The program of a checkpoint.
+struct RestartedProgram {
+  std::string path;
+  Words words;
+  int64_t ranks = 0, processes = 0;
 };
 
 /// -predict-compute=FILE.times: what computing takes is in a file.
@@ -126,6 +143,11 @@ struct Setting {
   std::function<Status(const LaunchPlan::Predict&)> predict = {};
   /// The library that -predict puts first in any LD_PRELOAD.
   std::string meter = {};
+  /// Called once for -checkpoint and -restart, before programs are examined; for -restart, it also
+  /// finds the program. May be empty.
+  std::function<Status(const LaunchPlan::Checkpoint&, RestartedProgram*)> checkpoint = {};
+  /// The library that -checkpoint and -restart put first in any LD_PRELOAD.
+  std::string checkpointer = {};
   std::string checker = {};  ///< the library that -check puts first in any LD_PRELOAD
 };
 

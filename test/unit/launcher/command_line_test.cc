@@ -224,6 +224,9 @@ TEST(CommandLine, AllFormsOfAnOptionAreAlike) {
                         {"rewind", "file", "-events 3 -call MPI_Recv"},
                         {"rewind", "file", "gdb -q"},
                         {"goto", "7", "-rewind file"},
+                        {"checkpoint", "folder", "-n 2 prog"},
+                        {"checkpoint-every", "10m", "-checkpoint folder prog"},
+                        {"restart", "folder", "-n 2"},
                         {"explore-files", "*.txt", "-explore prog"}};
   auto all_of = [](const std::string& line) {
     LaunchPlan plan;
@@ -234,7 +237,9 @@ TEST(CommandLine, AllFormsOfAnOptionAreAlike) {
            plan.rewind.file + plan.rewind.call + joined(plan.rewind.debugger) +
            std::to_string(plan.rewind.rank) + std::to_string(plan.rewind.event) + "|" +
            plan.explore.resumed + "|" + joined(plan.explore.files) + "|" +
-           std::to_string(plan.explore.seeds) + "|" + std::to_string(plan.names_hosts);
+           std::to_string(plan.explore.seeds) + "|" + std::to_string(plan.names_hosts) + "|" +
+           plan.checkpoint.folder + "|" + plan.checkpoint.restart + "|" +
+           std::to_string(plan.checkpoint.every_ms);
   };
   for (const auto& [name, value, rest] : kOptions) {
     const std::string option = std::string("-") + name, behind = std::string(" ") + rest;
@@ -325,6 +330,47 @@ TEST(CommandLine, BadValuesAreNamedWithWhatIsAllowed) {
   EXPECT_EQ(plan_of("-nfg 2 -ranks 3 prog"), "error: -nfg 2 and -ranks 3: allowed is one of them");
   EXPECT_EQ(plan_of("-n 4 -ranks 3 prog"),
             "error: -ranks 3 with -n 4: allowed is at least one rank for each process");
+}
+
+TEST(CommandLine, CheckpointsRefuseWhatTheyDoNotKnow) {
+  for (const char* line :
+       {"-checkpoint a -check p", "-checkpoint a -report r.html p", "-checkpoint a -track b p",
+        "-checkpoint a -explore p", "-checkpoint a -predict m p", "-checkpoint a -n 2 p : -n 2 q",
+        "-checkpoint-every 3s p", "-restart-on-failure p", "-checkpoint a -checkpoint-every 3d p",
+        "-checkpoint a -checkpoint-every 0 p", "-checkpoint a -checkpoint-every m p",
+        "-checkpoint a -checkpoint b p", "-restart a p", "-restart a -nfg 2", "-restart a -ranks 2",
+        "-restart a -summary"}) {
+    const std::string made = plan_of(line);
+    EXPECT_TRUE(made.starts_with("error: -")) << line << ": " << made;
+  }
+}
+
+TEST(CommandLine, TimesBetweenCheckpoints) {
+  const std::pair<const char*, int64_t> kTimes[] = {
+      {"500ms", 500}, {"7", 7000}, {"30s", 30'000}, {"10m", 600'000}, {"2h", 7'200'000}};
+  for (const auto& [text, ms] : kTimes) {
+    LaunchPlan plan;
+    const std::string line = std::string("-checkpoint a -checkpoint-every ") + text + " p";
+    ASSERT_TRUE(make_plan(words(line), kSetting, &plan).ok());
+    EXPECT_EQ(plan.checkpoint.every_ms, ms) << text;
+  }
+}
+
+TEST(CommandLine, RestartTakesProgramAndRanksFromTheCheckpoint) {
+  Setting setting = kSetting;
+  setting.checkpoint = [](const LaunchPlan::Checkpoint& wishes, RestartedProgram* program) {
+    EXPECT_EQ(wishes.restart, "a");
+    *program = {"/bin/prog", {"/bin/prog", "7"}, 10, 4};
+    return Status();
+  };
+  const auto hydra_of = [&](const std::string& line) {
+    LaunchPlan plan;
+    EXPECT_TRUE(make_plan(words(line), setting, &plan).ok());
+    EXPECT_EQ(plan.checkpoint.processes, line == "-restart a" ? 4 : 3);
+    return joined(plan.hydra);
+  };
+  EXPECT_EQ(hydra_of("-restart a"), "-n 4 -env FGMPI_RANKS 10 /bin/prog 7");
+  EXPECT_EQ(hydra_of("-restart a -n 3"), "-n 3 -env FGMPI_RANKS 10 /bin/prog 7");
 }
 
 TEST(CommandLine, RecordingRefusesWhatItDoesNotKnow) {
