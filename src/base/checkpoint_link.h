@@ -1,0 +1,74 @@
+// What the library (libmpich) and libfgmpi-checkpoint.so, which is preloaded in front of it, say to
+// each other. Both are of one build.
+//
+// A rank is saved as the bytes of its slot (heap_link.h) and a RankRoot, by which the library finds
+// there what it keeps of the rank. What the library knows of MPI is not saved: libfgmpi-checkpoint
+// makes it again.
+//
+// Thread rule: the scheduler's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::checkpoint {
+
+/// Addresses in a rank's slot. Null where there is no such thing.
+struct RankRoot {
+  void* layer = nullptr;  ///< what libfgmpi-checkpoint knows of the rank
+  void* stack = nullptr;  ///< below this address, the rank's stack holds nothing
+  void* areas = nullptr;  ///< privatize's Image, member by member
+  void** handlers = nullptr;
+  char** argv = nullptr;
+  void* libc = nullptr;
+  void* values = nullptr;
+  void* signal_handlers = nullptr;
+  void* pending = nullptr;   ///< sched's Proclet
+  void* exceptions[2] = {};  ///< of the C++ runtime
+  void* files = nullptr;             ///< what the rank has open (libc/rank_descriptors.h)
+  uint64_t areas_bytes = 0;  ///< equal in each process of the same program
+};
+
+/// The slots of a process's ranks: `count` of them, `stride` bytes apart.
+struct ProcessSlots {
+  char* slots = nullptr;  ///< of the process's first rank
+  size_t stride = 0;
+  size_t stacks_end = 0, images = 0, heap = 0;  ///< as in heap::SlotPlaces
+  size_t stack_bytes = 0;
+  uint32_t count = 0;
+  uint64_t first = 0, total = 0;  ///< world rank of the first; ranks of the job
+  uint64_t process = 0, processes = 1;
+
+  uint32_t rank_at(uintptr_t address) const {
+    return static_cast<uint32_t>((address - reinterpret_cast<uintptr_t>(slots)) / stride);
+  }
+};
+
+/// What libfgmpi-checkpoint does for the library.
+struct CheckpointHooks {
+  /// Does this process go on with ranks that were saved?
+  bool (*restarts)();
+  /// Fills the slots, where images are as they are at the start and all else is zero, and gives
+  /// the roots of all ranks. Returns nullptr, or why the process cannot go on. Ranks do not run.
+  const char* (*restore)(const ProcessSlots& slots, RankRoot* roots);
+  /// Goes on with the running rank. Does not return.
+  void (*resume)();
+};
+
+}  // namespace fgmpi::checkpoint
+
+/// Defined by libfgmpi-checkpoint.so.
+extern "C" __attribute__((visibility("default"))) const fgmpi::checkpoint::CheckpointHooks*
+fgmpi_checkpoint_hooks();
+
+/// Defined by the library. The slots of the process; count is 0 where ranks cannot be saved, and
+/// *reason says why.
+extern "C" __attribute__((visibility("default"))) fgmpi::checkpoint::ProcessSlots
+fgmpi_process_slots(const char** reason);
+/// Fills the root of the running rank, but for `layer` and `stack`. Returns nullptr, or why the
+/// rank cannot be saved.
+extern "C" __attribute__((visibility("default"))) const char* fgmpi_describe_rank(
+    fgmpi::checkpoint::RankRoot* root);
+/// Calls function(data) on the stack with which the process began. The running rank stays it.
+extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
+                                                                         void* data);
