@@ -50,6 +50,7 @@ uint32_t world_rank(const sched::Proclet* p);
 /// or (FGMPI_RANKS) nearly equal shares.
 struct PresumedRanks {
   uint64_t first, total;
+  uint64_t process = 0, processes = 1;  ///< number of this process; of all
 };
 PresumedRanks presumed_ranks(uint32_t of_this_process);
 /// False in the child of a fork or vfork.
@@ -59,6 +60,8 @@ bool in_own_process();
 bool first_exit_of_forked_rank();
 
 // ---- start.cc ----
+/// The state of a rank that has private globals, in a process whose ranks have images.
+struct Image* image_of_rank(uint32_t index);
 /// Makes every switch swap from now on, also in a process whose ranks have no images. Called before
 /// the first guest is loaded.
 void prepare_for_guests();

@@ -59,7 +59,7 @@ bool read_shares(uint64_t process, uint64_t processes, uint32_t ranks, PresumedR
   if (!text) return false;
   uint64_t before = 0;
   bool found = false;
-  *out = {};
+  out->first = out->total = 0;
   for (std::string_view left = text; !left.empty();) {
     const std::string_view part = split_word(&left, ',');
     const size_t by = part.find('x');
@@ -324,12 +324,14 @@ PresumedRanks presumed_ranks(uint32_t of_this_process) {
       launcher_number(environment::kPmiSize, launcher_number(environment::kSlurmTasks, 1));
   const uint64_t processes =
       std::max(static_cast<uint64_t>(std::max<int64_t>(said, 1)), process + 1);
-  PresumedRanks ranks;
-  if (read_shares(process, processes, of_this_process, &ranks)) return ranks;
-  if (settings::is_set(settings::kNfg) || !settings::is_set(settings::kRanks))
-    return {process * of_this_process, processes * of_this_process};
+  PresumedRanks ranks{process * of_this_process, processes * of_this_process, process, processes};
+  PresumedRanks shared = ranks;
+  if (read_shares(process, processes, of_this_process, &shared)) return shared;
+  if (settings::is_set(settings::kNfg) || !settings::is_set(settings::kRanks)) return ranks;
   const auto total = static_cast<uint64_t>(settings::number(settings::kRanks));
-  return {process * (total / processes) + std::min(process, total % processes), total};
+  ranks.first = process * (total / processes) + std::min(process, total % processes);
+  ranks.total = total;
+  return ranks;
 }
 
 void prepare_for_guests() {
@@ -366,6 +368,12 @@ int run_rank(uint32_t local_index) {
   auto* main =
       reinterpret_cast<Main*>(g_images.move_to(reinterpret_cast<uintptr_t>(g_main), local_index));
   run_main(main, g_program.argc, image.argv, g_program.envp);
+}
+
+Image* image_of_rank(uint32_t index) {
+  Image* image = &g_rank_images[index];
+  image->index = index;
+  return image;
 }
 
 bool ranks_have_globals() { return g_mode != ImageMode::kShared; }
