@@ -80,6 +80,13 @@ void update_extras() {
   record_first_run(p);
 }
 
+void begin_below(Proclet* p, char* end, void (*entry)(void*)) {
+  p->entry = entry;
+  p->context = processor::new_context<proclet_main>(end, static_cast<size_t>(end - p->stack_low));
+}
+
+void read_exceptions(void** words) { memcpy(words, g_hot.cells.exceptions, kExceptionBytes); }
+
 void begin_period() {
   g_scheduler.switches += g_scheduler.period;
   g_scheduler.period = g_hot.until_poll = kPollEvery;

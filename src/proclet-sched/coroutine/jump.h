@@ -22,6 +22,11 @@ void update_extras();
 /// Makes the context of a proclet that has none. Called when it first runs, since that touches the
 /// stack, and when it runs after its stack has been packed (packing.h).
 [[gnu::cold]] void make_context(Proclet* p);
+/// Lets a proclet that has not run yet begin with another function than its own, on the part of its
+/// stack that ends at `end`.
+void begin_below(Proclet* p, char* end, void (*entry)(void*));
+/// The two words of the C++ runtime about exceptions of the running proclet.
+void read_exceptions(void** words);
 /// Makes the calls for which proclets have come to the host stack, and frees the stack of a proclet
 /// that has finished. Returns when a proclet has come for another reason.
 void serve_host_calls();
