@@ -86,6 +86,8 @@ struct HeapHooks {
   /// from the roots, nor from the rank's mappings. None where blocks are not recorded.
   void (*find_leaks)(uint32_t index, const MemoryRange* roots, size_t count,
                      void (*visit)(const LeakedBlocks& leak, void* data), void* data);
+  /// Does code at this place act for its rank, rather than for the process? Any thread.
+  bool (*is_for_rank)(const void* place);
   /// The rank in whose slot the address is, or -1. Any thread.
   int64_t (*owner_of)(const void* address);
   /// Calls visit(range, is_mapping, data) for all memory that the rank's heap has ever given to its

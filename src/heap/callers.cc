@@ -58,6 +58,8 @@ bool Callers::find_out(uintptr_t at) {
     const std::string_view module = slash ? slash + 1 : info.dli_fname;
     for (std::string_view name : kOfProcess)
       if (module.starts_with(name)) for_rank = is_for_caller(info.dli_sname, module);
+    // What it knows of a rank goes where the rank goes.
+    if (module.starts_with("libfgmpi-checkpoint.so")) for_rank = true;
   }
   t_asks = false;
   known_[slot_of(at)].store(at << 1 | (for_rank ? 0 : 1), std::memory_order_relaxed);

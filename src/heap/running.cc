@@ -155,8 +155,11 @@ void visit_memory_of(uint32_t index,
   });
 }
 
-constexpr HeapHooks kHooks = {attach, use_of,       taken_of,      begin_threads, rank_ends,
-                              table,  allocate_for, find_leaks_of, owner_of,      visit_memory_of};
+bool acts_for_rank(const void* place) { return is_for_rank(place); }
+
+constexpr HeapHooks kHooks = {attach,        use_of,   taken_of,       begin_threads,
+                              rank_ends,     table,    allocate_for,   find_leaks_of,
+                              acts_for_rank, owner_of, visit_memory_of};
 
 }  // namespace
 }  // namespace fgmpi::heap
