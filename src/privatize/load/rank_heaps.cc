@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "privatize/image/images.h"
 #include "privatize/internal.h"
+#include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/source_lines.h"
 #include "privatize/load/rank_leaks.h"
 #include "proclet-sched/coroutine/stacks.h"
@@ -119,6 +120,7 @@ Status begin_rank_heaps(uint32_t ranks) {
     return error(MPI_ERR_NO_MEM, "%s", reason);
   g_hooks = fgmpi_heap_hooks();
   fgmpi_heap_table = g_hooks->table();
+  if (environment::text(environment::kCheckpointFolder)) record_descriptors(ranks);
   sched::place_stacks({places.slots, places.stride, places.stacks_end});
   if (!g_images.in_slots()) return {};
   return g_images.move_to_slots(reinterpret_cast<uintptr_t>(places.slots) + places.images,
@@ -139,6 +141,8 @@ Status check_rank_heaps(uint64_t first, uint64_t total) {
 void* allocate_for_rank(uint32_t index, size_t bytes) {
   return g_hooks ? g_hooks->allocate(index, bytes) : std::malloc(bytes);
 }
+
+bool allocates_for_rank(const void* place) { return g_hooks && g_hooks->is_for_rank(place); }
 
 bool ranks_have_heaps() { return g_hooks != nullptr; }
 

@@ -1,0 +1,232 @@
+// Descriptors of ranks that may be saved.
+#include "privatize/libc/rank_descriptors.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/error_line.h"
+#include "base/raw_call.h"
+#include "privatize/internal.h"
+#include "privatize/libc/descriptor_kinds.h"
+#include "privatize/libc/waits.h"
+#include "privatize/load/rank_heaps.h"
+
+namespace fgmpi::privatize {
+
+bool detail::g_records_descriptors = false;
+
+namespace {
+
+/// Below it are numbers of the process's own, and of programs that name them.
+constexpr int kFirstOwn = 256;
+constexpr int kMostShare = 1024;
+
+struct DescriptorRecord {
+  uint32_t* owners = nullptr;  ///< by number: 1 + index of the rank; 0: none
+  int limit = 0;               ///< numbers are below it
+  int share = 0;               ///< numbers of each rank
+  uint64_t first = 0;          ///< world rank of the process's first rank
+};
+DescriptorRecord g_record;
+
+/// A file that a rank has open, followed by its path.
+struct OpenFile {
+  int32_t number;
+  int32_t flags;
+  uint32_t next;  ///< bytes from this one to the next; 0: it is the last
+  uint32_t closes_on_exec;
+  int64_t offset, bytes;
+  char path[];
+};
+
+/// Numbers from kFirstOwn on that a rank has and that are not its own.
+std::vector<int>& strange_numbers() {
+  static auto* numbers = new std::vector<int>;
+  return *numbers;
+}
+
+bool has_own_numbers() { return g_record.share > 0; }
+int first_of(uint32_t index) {
+  return kFirstOwn + static_cast<int>(g_record.first + index) * g_record.share;
+}
+
+std::string path_of_descriptor(int fd) {
+  char link[64], path[PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  const ssize_t length = readlink(link, path, sizeof path);
+  return length < 0 ? "" : std::string(path, static_cast<size_t>(length));
+}
+
+/// Why a descriptor cannot be saved; nullptr where it can.
+const char* reason_against(int fd, const struct stat& file, const std::string& path) {
+  if (S_ISFIFO(file.st_mode)) return "a pipe";
+  if (S_ISSOCK(file.st_mode)) return "a socket";
+  if (!S_ISREG(file.st_mode) && !S_ISDIR(file.st_mode) && !S_ISCHR(file.st_mode))
+    return "a descriptor of the kernel's";
+  if (!path.starts_with('/')) return "a file without a name";
+  if (file.st_nlink == 0) return "a file that was removed";
+  if (isatty(fd)) return "a terminal";
+  return nullptr;
+}
+
+struct FileList {
+  std::string bytes;  ///< one OpenFile behind the other
+  size_t last = 0;    ///< where the last one begins
+};
+
+/// Adds a descriptor of the rank. Returns nullptr, or why it cannot be saved.
+const char* add_file(uint32_t index, int fd, FileList* files) {
+  struct stat file {};
+  if (fstat(fd, &file) != 0) {  // it was closed without a call of close()
+    g_record.owners[fd] = 0;
+    return nullptr;
+  }
+  const std::string path = path_of_descriptor(fd);
+  if (const char* against = reason_against(fd, file, path)) return against;
+  if (fd < first_of(index) || fd >= first_of(index + 1))
+    return "a number that other ranks may have";
+  const OpenFile entry{fd,
+                       static_cast<int32_t>(raw_call(SYS_fcntl, fd, F_GETFL)),
+                       0,
+                       static_cast<uint32_t>(raw_call(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC),
+                       lseek(fd, 0, SEEK_CUR),
+                       file.st_size};
+  std::string& bytes = files->bytes;
+  if (!bytes.empty())
+    reinterpret_cast<OpenFile*>(bytes.data() + files->last)->next =
+        static_cast<uint32_t>(bytes.size() - files->last);
+  files->last = bytes.size();
+  bytes.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+  bytes.append(path.c_str(), path.size() + 1);
+  bytes.resize((bytes.size() + 7) / 8 * 8);
+  return nullptr;
+}
+
+[[noreturn]] void end_with(const char* path, const char* what) {
+  write_error_line("-restart: " + std::string(path) + ": " + what);
+  end_process(1);
+}
+
+void reopen(const OpenFile& file) {
+  const int made =
+      static_cast<int>(raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file.path),
+                                file.flags & ~(O_CREAT | O_EXCL | O_TRUNC)));
+  if (made < 0) end_with(file.path, strerror(-made));
+  struct stat now {};
+  fstat(made, &now);
+  if (S_ISREG(now.st_mode) && now.st_size < file.bytes)
+    end_with(file.path, "is shorter than when the ranks were saved");
+  if (S_ISREG(now.st_mode) && now.st_size > file.bytes && (file.flags & O_ACCMODE) != O_RDONLY) {
+    if (ftruncate(made, file.bytes) != 0) end_with(file.path, strerror(errno));
+    write_error_line("-restart: " + std::string(file.path) + " is cut back from " +
+                     std::to_string(now.st_size) + " to " + std::to_string(file.bytes) + " bytes");
+  }
+  if (S_ISREG(now.st_mode)) lseek(made, file.offset, SEEK_SET);
+  const long placed = raw_call(SYS_dup3, made, file.number, file.closes_on_exec ? O_CLOEXEC : 0);
+  if (placed < 0) end_with(file.path, strerror(static_cast<int>(-placed)));
+  raw_call(SYS_close, made);
+  forget_kind_of_descriptor(file.number);
+}
+
+}  // namespace
+
+void record_descriptors(uint32_t ranks) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  const auto presumed = presumed_ranks(ranks);
+  g_record.limit = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, 1 << 20));
+  g_record.share = static_cast<int>(std::min<uint64_t>(
+      static_cast<uint64_t>(g_record.limit - kFirstOwn) / presumed.total, kMostShare));
+  g_record.first = presumed.first;
+  void* memory = mmap(nullptr, static_cast<size_t>(g_record.limit) * sizeof(uint32_t),
+                      PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  g_record.owners = static_cast<uint32_t*>(memory);
+  detail::g_records_descriptors = true;
+}
+
+int detail::give_to_rank(int fd, const void* caller) {
+  if (fd < 0 || fd >= g_record.limit || !on_proclet() || !allocates_for_rank(caller)) return fd;
+  const uint32_t index = sched::running()->index;
+  if (has_own_numbers() && fd > STDERR_FILENO) {
+    const long closes = raw_call(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC;
+    const int first = first_of(index);
+    const auto own =
+        static_cast<int>(raw_call(SYS_fcntl, fd, closes ? F_DUPFD_CLOEXEC : F_DUPFD, first));
+    if (own >= first && own < first + g_record.share) {
+      raw_call(SYS_close, fd);
+      fd = own;
+    } else if (own >= 0) {
+      raw_call(SYS_close, own);
+    }
+    forget_kind_of_descriptor(fd);
+  }
+  note_owner(fd, caller);
+  return fd;
+}
+
+void detail::note_owner(int fd, const void* caller) {
+  if (fd < 0 || fd >= g_record.limit || !on_proclet() || !allocates_for_rank(caller)) return;
+  const uint32_t index = sched::running()->index;
+  g_record.owners[fd] = index + 1;
+  if (fd >= kFirstOwn && (fd < first_of(index) || fd >= first_of(index + 1)))
+    strange_numbers().push_back(fd);
+}
+
+void detail::forget_owner(int fd) {
+  if (fd >= 0 && fd < g_record.limit) g_record.owners[fd] = 0;
+}
+
+const char* describe_descriptors(uint32_t index, void** list) {
+  static std::string reason;  // must outlive the call
+  free(*list);
+  *list = nullptr;
+  if (!detail::g_records_descriptors) return nullptr;
+  FileList files;
+  const char* against = nullptr;
+  int of = -1;
+  const auto see = [&](int fd) {
+    if (against || g_record.owners[fd] != index + 1) return;
+    against = add_file(index, fd, &files);
+    of = fd;
+  };
+  for (int fd = 0; fd < kFirstOwn; ++fd) see(fd);
+  for (int fd = first_of(index); fd < first_of(index + 1); ++fd) see(fd);
+  for (const int fd : strange_numbers()) see(fd);
+  if (against) {
+    reason = "its descriptor " + std::to_string(of) + " is " + against;
+    return reason.c_str();
+  }
+  const std::string& bytes = files.bytes;
+  if (bytes.empty()) return nullptr;
+  *list = allocate_for_rank(index, bytes.size());
+  if (!*list) return "it has no memory left for the list of its files";
+  memcpy(*list, bytes.data(), bytes.size());
+  return nullptr;
+}
+
+void reopen_descriptors(uint32_t index, const void* list) {
+  for (const auto* file = static_cast<const OpenFile*>(list); file;) {
+    reopen(*file);
+    if (g_record.owners) g_record.owners[file->number] = index + 1;
+    const uint32_t next = file->next;
+    file = next ? reinterpret_cast<const OpenFile*>(reinterpret_cast<const char*>(file) + next)
+                : nullptr;
+  }
+}
+
+}  // namespace fgmpi::privatize

@@ -1,0 +1,49 @@
+// Descriptors of ranks that may be saved (mpiexec -checkpoint): which rank has opened which, and
+// numbers that no other rank of the job has, so that any ranks can go on in one process.
+//
+// Rank r of a job of N ranks gets numbers from kFirstOwn + r * share on, where `share` is what the
+// limit of descriptors allows for each rank. A program that names a number (dup2), or has more
+// descriptors open than its share, is not saved.
+//
+// Thread rule: descriptors are made and closed by any thread; the rest on the scheduler's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fgmpi::privatize {
+
+/// Begins to record descriptors. Called once, before ranks run.
+void record_descriptors(uint32_t ranks);
+
+namespace detail {
+[[gnu::visibility("hidden")]] extern bool g_records_descriptors;
+int give_to_rank(int fd, const void* caller);
+void note_owner(int fd, const void* caller);
+void forget_owner(int fd);
+}  // namespace detail
+
+/// A call of code at `caller` has made the descriptor (-1: it has failed). Returns its number, which
+/// is another one where the rank has numbers of its own. Leaves errno unchanged.
+inline int give_descriptor(int fd, const void* caller) {
+  return __builtin_expect(detail::g_records_descriptors, 0) ? detail::give_to_rank(fd, caller) : fd;
+}
+/// As give_descriptor() where the program has chosen the number, which stays.
+inline int name_descriptor(int fd, const void* caller) {
+  if (__builtin_expect(detail::g_records_descriptors, 0)) detail::note_owner(fd, caller);
+  return fd;
+}
+/// The descriptor was closed.
+inline void descriptor_is_closed(int fd) {
+  if (__builtin_expect(detail::g_records_descriptors, 0)) detail::forget_owner(fd);
+}
+
+/// What is needed to open the rank's files again, in memory of the rank's heap; *list is null
+/// where it has none open. Frees what *list has been before. Returns nullptr, or why the rank's
+/// descriptors cannot be saved.
+const char* describe_descriptors(uint32_t index, void** list);
+/// Opens the files again, at their offsets; those that were written since are cut back, with a
+/// line. Ends the process, with a line, where one cannot be opened.
+void reopen_descriptors(uint32_t index, const void* list);
+
+}  // namespace fgmpi::privatize
