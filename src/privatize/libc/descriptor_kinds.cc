@@ -1,6 +1,7 @@
 // The table of kinds by descriptor, and the interposed calls that close one.
 
 #include "privatize/libc/descriptor_kinds.h"
+#include "privatize/libc/rank_descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,9 +79,12 @@ void forget_kinds(unsigned first, unsigned last) {
 
 using namespace fgmpi::privatize;
 
+#define FGMPI_CALLER __builtin_return_address(0)
+
 FGMPI_INTERPOSE int close(int fd) {
   static constinit Real<int(int)> real("close");
   forget_kind_of_descriptor(fd);
+  descriptor_is_closed(fd);
   return real(fd);
 }
 
@@ -100,12 +104,12 @@ FGMPI_INTERPOSE int dup2(int from, int to) noexcept {
   static constinit Real<int(int, int)> real("dup2");
   const int result = real(from, to);
   forget_kind_of_descriptor(to);
-  return result;
+  return name_descriptor(result, FGMPI_CALLER);
 }
 
 FGMPI_INTERPOSE int dup3(int from, int to, int flags) noexcept {
   static constinit Real<int(int, int, int)> real("dup3");
   const int result = real(from, to, flags);
   forget_kind_of_descriptor(to);
-  return result;
+  return name_descriptor(result, FGMPI_CALLER);
 }

@@ -17,6 +17,7 @@
 #include <new>
 
 #include "privatize/libc/outside_calls.h"
+#include "privatize/libc/rank_descriptors.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -113,6 +114,8 @@ FGMPI_INTERPOSE int fcntl(int fd, int command, ...) {
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+    return give_descriptor(real(fd, command, argument), __builtin_return_address(0));
   if ((command != F_SETLKW && command != F_OFD_SETLKW) || !FGMPI_OTHERS_RUN)
     return real(fd, command, argument);
   return fcntl_of_rank(real, fd, command, argument);
@@ -124,6 +127,8 @@ FGMPI_INTERPOSE int fcntl64(int fd, int command, ...) {
   va_start(list, command);
   void* argument = va_arg(list, void*);
   va_end(list);
+  if (command == F_DUPFD || command == F_DUPFD_CLOEXEC)
+    return give_descriptor(real(fd, command, argument), __builtin_return_address(0));
   if ((command != F_SETLKW && command != F_OFD_SETLKW) || !FGMPI_OTHERS_RUN)
     return real(fd, command, argument);
   return fcntl_of_rank(real, fd, command, argument);

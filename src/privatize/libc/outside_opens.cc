@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "privatize/libc/outside_calls.h"
+#include "privatize/libc/rank_descriptors.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -58,6 +59,12 @@ FILE* fopen_elsewhere(Real<FILE*(const char*, const char*)>& real, const char* p
   return stream;
 }
 
+/// give_descriptor() for a stream.
+FILE* give_stream(FILE* stream, const void* caller) {
+  if (stream) stream->_fileno = give_descriptor(stream->_fileno, caller);
+  return stream;
+}
+
 int flags_of(const char* mode) {
   if (strchr(mode, '+')) return O_RDWR;
   return *mode == 'r' ? O_RDONLY : O_WRONLY;
@@ -74,45 +81,57 @@ using namespace fgmpi::privatize;
 #define FGMPI_CALLER __builtin_return_address(0)
 
 // Without O_CREAT or O_TMPFILE callers pass no `mode`; the value read here is then ignored.
-#define FGMPI_OPEN(name)                                                                     \
-  FGMPI_INTERPOSE int name(const char* path, int flags, ...) {                               \
-    static constinit Real<int(const char*, int, mode_t)> real(#name);                        \
-    va_list list;                                                                            \
-    va_start(list, flags);                                                                   \
-    const mode_t mode = va_arg(list, mode_t);                                                \
-    va_end(list);                                                                            \
-    if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags)) return real(path, flags, mode); \
-    return open_elsewhere(#name, path, [&](const char* p) { return real(p, flags, mode); }); \
+#define FGMPI_OPEN(name)                                                                  \
+  FGMPI_INTERPOSE int name(const char* path, int flags, ...) {                            \
+    static constinit Real<int(const char*, int, mode_t)> real(#name);                     \
+    va_list list;                                                                         \
+    va_start(list, flags);                                                                \
+    const mode_t mode = va_arg(list, mode_t);                                             \
+    va_end(list);                                                                         \
+    if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags))                              \
+      return give_descriptor(real(path, flags, mode), FGMPI_CALLER);                      \
+    return give_descriptor(                                                               \
+        open_elsewhere(#name, path, [&](const char* p) { return real(p, flags, mode); }), \
+        FGMPI_CALLER);                                                                    \
   }
-#define FGMPI_OPENAT(name)                                                                         \
-  FGMPI_INTERPOSE int name(int folder, const char* path, int flags, ...) {                         \
-    static constinit Real<int(int, const char*, int, mode_t)> real(#name);                         \
-    va_list list;                                                                                  \
-    va_start(list, flags);                                                                         \
-    const mode_t mode = va_arg(list, mode_t);                                                      \
-    va_end(list);                                                                                  \
-    if (!waits_to_open(FGMPI_CALLER, folder, path, flags)) return real(folder, path, flags, mode); \
-    return open_elsewhere(#name, path,                                                             \
-                          [&](const char* p) { return real(folder, p, flags, mode); });            \
+#define FGMPI_OPENAT(name)                                                                        \
+  FGMPI_INTERPOSE int name(int folder, const char* path, int flags, ...) {                        \
+    static constinit Real<int(int, const char*, int, mode_t)> real(#name);                        \
+    va_list list;                                                                                 \
+    va_start(list, flags);                                                                        \
+    const mode_t mode = va_arg(list, mode_t);                                                     \
+    va_end(list);                                                                                 \
+    if (!waits_to_open(FGMPI_CALLER, folder, path, flags))                                        \
+      return give_descriptor(real(folder, path, flags, mode), FGMPI_CALLER);                      \
+    return give_descriptor(                                                                       \
+        open_elsewhere(#name, path, [&](const char* p) { return real(folder, p, flags, mode); }), \
+        FGMPI_CALLER);                                                                            \
   }
 // Programs that are compiled with _FORTIFY_SOURCE call open() and openat() by these names.
-#define FGMPI_OPEN_2(name)                                                              \
-  FGMPI_INTERPOSE int name(const char* path, int flags) {                               \
-    static constinit Real<int(const char*, int)> real(#name);                           \
-    if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags)) return real(path, flags);  \
-    return open_elsewhere("open", path, [&](const char* p) { return real(p, flags); }); \
+#define FGMPI_OPEN_2(name)                                                           \
+  FGMPI_INTERPOSE int name(const char* path, int flags) {                            \
+    static constinit Real<int(const char*, int)> real(#name);                        \
+    if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags))                         \
+      return give_descriptor(real(path, flags), FGMPI_CALLER);                       \
+    return give_descriptor(                                                          \
+        open_elsewhere("open", path, [&](const char* p) { return real(p, flags); }), \
+        FGMPI_CALLER);                                                               \
   }
-#define FGMPI_OPENAT_2(name)                                                                      \
-  FGMPI_INTERPOSE int name(int folder, const char* path, int flags) {                             \
-    static constinit Real<int(int, const char*, int)> real(#name);                                \
-    if (!waits_to_open(FGMPI_CALLER, folder, path, flags)) return real(folder, path, flags);      \
-    return open_elsewhere("openat", path, [&](const char* p) { return real(folder, p, flags); }); \
+#define FGMPI_OPENAT_2(name)                                                                   \
+  FGMPI_INTERPOSE int name(int folder, const char* path, int flags) {                          \
+    static constinit Real<int(int, const char*, int)> real(#name);                             \
+    if (!waits_to_open(FGMPI_CALLER, folder, path, flags))                                     \
+      return give_descriptor(real(folder, path, flags), FGMPI_CALLER);                         \
+    return give_descriptor(                                                                    \
+        open_elsewhere("openat", path, [&](const char* p) { return real(folder, p, flags); }), \
+        FGMPI_CALLER);                                                                         \
   }
-#define FGMPI_FOPEN(name)                                                                      \
-  FGMPI_INTERPOSE FILE* name(const char* path, const char* mode) {                             \
-    static constinit Real<FILE*(const char*, const char*)> real(#name);                        \
-    if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags_of(mode))) return real(path, mode); \
-    return fopen_elsewhere(real, path, mode);                                                  \
+#define FGMPI_FOPEN(name)                                                \
+  FGMPI_INTERPOSE FILE* name(const char* path, const char* mode) {       \
+    static constinit Real<FILE*(const char*, const char*)> real(#name);  \
+    if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags_of(mode)))    \
+      return give_stream(real(path, mode), FGMPI_CALLER);                \
+    return give_stream(fopen_elsewhere(real, path, mode), FGMPI_CALLER); \
   }
 FGMPI_OPEN(open)
 FGMPI_OPEN(open64)
@@ -127,8 +146,10 @@ FGMPI_FOPEN(fopen64)
 
 FGMPI_INTERPOSE int creat(const char* path, mode_t mode) {
   static constinit Real<int(const char*, mode_t)> real("creat");
-  if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, O_WRONLY)) return real(path, mode);
-  return open_elsewhere("creat", path, [&](const char* p) { return real(p, mode); });
+  if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, O_WRONLY))
+    return give_descriptor(real(path, mode), FGMPI_CALLER);
+  return give_descriptor(
+      open_elsewhere("creat", path, [&](const char* p) { return real(p, mode); }), FGMPI_CALLER);
 }
 
 FGMPI_INTERPOSE int getaddrinfo(const char* node, const char* service, const addrinfo* hints,

@@ -11,6 +11,7 @@
 #include "privatize/libc/children.h"
 #include "privatize/libc/descriptor_kinds.h"
 #include "privatize/libc/output.h"
+#include "privatize/libc/rank_descriptors.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -28,7 +29,8 @@ FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name)
   bool redirectable = is_shared(stream) && writes_of_ranks(stream) && on_proclet();
   if (!redirectable || !path) {
     auto* real = next_symbol<Reopen>(name);
-    forget_kind_of_descriptor(fileno(stream));
+    descriptor_is_closed(fileno(stream));
+  forget_kind_of_descriptor(fileno(stream));
     return real(path, mode, stream);
   }
   FILE* file = fopen(path, mode);
