@@ -26,6 +26,7 @@
 #include "predict/prediction.h"
 #include "privatize/load/guests.h"
 #include "privatize/load/rank_heaps.h"
+#include "privatize/load/saved_ranks.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
 #include "proclet-sched/threads/threads.h"
@@ -225,6 +226,7 @@ int process_main(privatize::Program& program) {
   if (const Status begun = rewind::begin(); !begun.ok()) refuse(begun.what());
   Status created = sched::create_ranks(program.ranks, rank_main, nullptr);
   if (!created.ok()) refuse(created.what());
+  if (const Status restored = privatize::restore_ranks(); !restored.ok()) refuse(restored.what());
   return finish_process(sched::run());
 }
 

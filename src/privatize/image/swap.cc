@@ -22,6 +22,7 @@
 #include "privatize/libc/output.h"
 #include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
+#include "privatize/load/rank_heaps.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
@@ -216,7 +217,7 @@ void init_areas(Image* image) {
   for (size_t i = 0; i < g_swap.handlers.size(); ++i)
     image->handlers[i] = g_swap.handlers[i].initial;
   if (!g_swap.bytes) return;
-  image->areas = static_cast<char*>(malloc(g_swap.bytes));
+  image->areas = static_cast<char*>(allocate_for_rank(image->index, g_swap.bytes));
   FGMPI_CHECK(image->areas);
   for (const Area& a : g_swap.areas) {
     char* to = image->areas + a.offset;
