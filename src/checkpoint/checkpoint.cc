@@ -8,6 +8,7 @@
 
 #include "checkpoint/rest.h"
 #include "checkpoint/wrappers.h"
+#include "fgmpi.h"
 
 namespace fgmpi::checkpoint {
 namespace {
@@ -71,16 +72,15 @@ namespace {
 
 int take_checkpoint(MPI_Comm comm, int* flag) {
   LayerRank* rank = current_rank();
-  if (!rank || !rank->initialised || comm != MPI_COMM_WORLD) return MPI_ERR_COMM;
-  if (!flag) return MPI_ERR_ARG;
-  *flag = 0;
-  return g_mode.on && remake(*rank, true) ? MPI_SUCCESS : MPI_ERR_UNSUPPORTED_OPERATION;
+  if (!rank || !rank->initialised || comm != MPI_COMM_WORLD || !flag)  // errors are the library's
+    return g_extensions.MPIX_Checkpoint(rank ? real_of(*rank, Object::kComm, comm) : comm, flag);
+  *flag = g_mode.on && remake(*rank, true) ? MPIX_CHECKPOINT_TAKEN : MPIX_CHECKPOINT_NONE;
+  return MPI_SUCCESS;
 }
 
 }  // namespace
 }  // namespace fgmpi::checkpoint
 
-EXPORT int MPIX_Checkpoint(MPI_Comm comm, int* flag);
 EXPORT int MPIX_Checkpoint(MPI_Comm comm, int* flag) {
   return fgmpi::checkpoint::take_checkpoint(comm, flag);
 }

@@ -52,6 +52,18 @@ FGMPI_EXTENSION int MPIX_Comm_translate_ranks(MPI_Comm comm1, int n, const int r
       comm::translate(a->shared->map, {ranks1, static_cast<size_t>(n)}, b->shared->map, ranks2));
 }
 
+/// Without libfgmpi-checkpoint in front.
+FGMPI_EXTENSION int MPIX_Checkpoint(MPI_Comm comm, int* flag) {
+  FGMPI_TAKE_TURN("MPIX_Checkpoint", MPIX_Checkpoint(comm, flag));
+  constexpr const char* kCall = "MPIX_Checkpoint";
+  FGMPI_ENTER(kCall, c, comm);
+  if (comm != MPI_COMM_WORLD)
+    return mpi::fail(kCall, c, error(MPI_ERR_COMM, "comm is %#x; allowed is MPI_COMM_WORLD", comm));
+  if (!flag) return mpi::fail(kCall, c, error(MPI_ERR_ARG, "flag is a null pointer"));
+  *flag = MPIX_CHECKPOINT_NONE;
+  return MPI_SUCCESS;
+}
+
 FGMPI_EXTENSION int MPIX_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   FGMPI_TAKE_TURN("MPIX_Comm_compare", MPIX_Comm_compare(comm1, comm2, result));
   constexpr const char* kCall = "MPIX_Comm_compare";
