@@ -1,0 +1,138 @@
+// How the process was started and where its code lies, for restarts.
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+
+#include "base/environment.h"
+#include "base/error_line.h"
+#include "base/modules.h"
+#include "checkpoint/save.h"
+
+namespace fgmpi::checkpoint {
+namespace {
+
+/// Made when it is first used, by a constructor; never destroyed: ranks may save themselves until
+/// the process ends.
+std::string& words() {
+  static auto* made = new std::string;
+  return *made;
+}
+
+void add(char letter, std::string_view text) {
+  words() += letter;
+  words() += text;
+  words() += '\0';
+}
+
+/// The module's identity as the linker has written it, in hexadecimal digits; "" without one.
+std::string build_id_of(const dl_phdr_info& module) {
+  std::string id;
+  for (const ElfW(Phdr) & segment : segments_of(module)) {
+    if (segment.p_type != PT_NOTE) continue;
+    const char* at = reinterpret_cast<const char*>(module.dlpi_addr + segment.p_vaddr);
+    const char* const end = at + segment.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
+      const char* name = at + sizeof *note;
+      const char* bytes = name + (note->n_namesz + 3) / 4 * 4;
+      at = bytes + (note->n_descsz + 3) / 4 * 4;
+      if (note->n_type != NT_GNU_BUILD_ID || std::strncmp(name, "GNU", 4) != 0) continue;
+      char digits[3];
+      for (size_t i = 0; i < note->n_descsz; ++i) {
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(bytes[i]));
+        id += digits;
+      }
+    }
+  }
+  return id;
+}
+
+void add_modules() {
+  for_each_loaded_module([](const dl_phdr_info& module) {
+    const std::string path = path_of(module);
+    if (path.find('/') == path.npos) return;  // the kernel's own
+    char place[32];
+    std::snprintf(place, sizeof place, " %#lx ", static_cast<unsigned long>(module.dlpi_addr));
+    add('m', path + place + build_id_of(module));
+  });
+}
+
+/// The line of a module without its folder: an installation may be at another place.
+std::string_view without_folder(std::string_view line) {
+  const size_t slash = line.rfind('/');
+  return slash == line.npos ? line : line.substr(slash + 1);
+}
+
+/// Calls see(line) for each line of a module.
+template <class See>
+void for_each_module(std::string_view words, See&& see) {
+  for (size_t end; (end = words.find('\0')) != words.npos; words.remove_prefix(end + 1))
+    if (end > 0 && words[0] == 'm') see(words.substr(1, end - 1));
+}
+
+/// Variables that tell a process its place in its job: mpiexec and hydra set them anew.
+bool is_of_launcher(std::string_view variable) {
+  for (const std::string_view beginning :
+       {"PMI", "HYD", "MPI_LOCAL", "FGMPI_NFG=", "FGMPI_RANKS=", "FGMPI_SHARES=", "FGMPI_RESTART=",
+        "FGMPI_HYDRA_INPUT=", "FGMPI_PRELOADED=", "GFORTRAN_UNBUFFERED"})
+    if (variable.starts_with(beginning)) return true;
+  return false;
+}
+
+/// Executes the process once more, with the same addresses as each other time, where it has others.
+void fix_addresses(char** argv) {
+  const int now = personality(0xffffffff);
+  if (now < 0 || now & ADDR_NO_RANDOMIZE) return;
+  const std::string path = program_path();
+  if (personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) >= 0 && !path.empty())
+    execve(path.c_str(), argv, environ);
+  write_error_line(std::string("-checkpoint: the system does not let processes have fixed "
+                               "addresses: ") +
+                   std::strerror(errno));
+  _exit(1);
+}
+
+[[gnu::constructor]] void describe_job(int argc, char** argv, char**) {
+  if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program: mpiexec.hydra
+  read_folders();
+  if (!has_folder()) return;
+  fix_addresses(argv);
+  add('x', program_path());
+  for (int i = 0; i < argc; ++i) add('a', argv[i]);
+  add_modules();
+}
+
+}  // namespace
+
+std::string job_words(size_t stack_bytes) {
+  std::string all = words();
+  const auto add_now = [&](char letter, std::string_view text) {
+    all += letter;
+    all += text;
+    all += '\0';
+  };
+  char folder[4096];
+  if (getcwd(folder, sizeof folder)) add_now('c', folder);
+  for (char** variable = environ; *variable; ++variable)
+    if (!is_of_launcher(*variable)) add_now('e', *variable);
+  add_now('s', std::to_string(stack_bytes));
+  return all;
+}
+
+bool same_places(const std::string& saved, std::string* difference) {
+  for_each_module(saved, [&](std::string_view before) {
+    bool found = false;
+    for_each_module(words(), [&](std::string_view now) {
+      found = found || without_folder(now) == without_folder(before);
+    });
+    if (!found && difference->empty()) *difference = before;
+  });
+  return difference->empty();
+}
+
+}  // namespace fgmpi::checkpoint

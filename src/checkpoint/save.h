@@ -1,0 +1,48 @@
+// Writing a checkpoint while the job goes on: each process forks, and the child writes the slots of
+// the process's ranks (file/format.h). mpiexec gives the checkpoint its name when the files of all
+// processes are complete (launcher/mpiexec/checkpointed_job.h).
+//
+// A rank is saved in save(), with what its frames need: when its slot has been filled in another
+// process, save() returns there once more.
+//
+// Thread rule: the scheduler's thread. In the child of the fork nothing is allocated.
+#pragma once
+
+#include <string>
+
+#include "checkpoint/rank.h"
+#include "fgmpi.h"
+
+namespace fgmpi::checkpoint {
+
+/// As MPIX_Checkpoint tells it.
+enum class Saved : uint8_t {
+  kNot = MPIX_CHECKPOINT_NONE,
+  kTaken = MPIX_CHECKPOINT_TAKEN,
+  kRestarted = MPIX_CHECKPOINT_RESTARTED
+};
+
+/// Reads the folder of checkpoints and that of a restart from the environment. Called when the
+/// library is loaded.
+void read_folders();
+/// Does mpiexec want checkpoints?
+bool has_folder();
+const std::string& checkpoint_folder();
+/// The checkpoint from which the ranks of this process go on; "": they begin.
+const std::string& restart_folder();
+/// Saves the running rank. Collective over all ranks, whose objects are described and of whose
+/// messages none is under way. kNot: the reason has been said by somebody. In another process
+/// (kRestarted), no function of MPI may be called before MPI_Init has been called once more.
+Saved save(LayerRank& rank);
+/// Waits until the process's last checkpoint is written. Called when the last rank ends.
+void finish_saving();
+
+/// How this process was started, where its code lies, and what it has now: words with a letter in
+/// front, each followed by a zero byte.
+///   x path of the program   a argument   m library and its place
+///   c working folder        e variable   s bytes of a stack
+std::string job_words(size_t stack_bytes);
+/// The parts of job_words() that must be equal where ranks go on: lines of libraries.
+bool same_places(const std::string& saved, std::string* difference);
+
+}  // namespace fgmpi::checkpoint
