@@ -33,6 +33,11 @@ struct CommDescription {
   std::vector<StoredAttribute> attributes;
 };
 
+/// Communicators that are never made again.
+struct PredefinedComms {
+  CommDescription world, self;
+};
+
 /// How a type was made, as MPI_Type_get_contents tells it. A part that is predefined has no
 /// constructor.
 struct TypeDescription {

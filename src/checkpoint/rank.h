@@ -10,6 +10,7 @@
 // call MPI say whether they may switch.
 #pragma once
 
+#include <fenv.h>
 #include <mpi.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/checkpoint_link.h"
 #include "checkpoint/checkpoint_calls.h"
 #include "checkpoint/descriptions.h"
 #include "checkpoint/objects.h"
@@ -171,6 +173,14 @@ struct LayerRank {
   bool quiet = false;
   uint64_t before_remake = 0;        ///< collectives until the test mode makes objects anew
   uint64_t remade = 0, refused = 0;  ///< how often it has
+
+  // How the rank goes on after it was saved (save.h).
+  RankRoot root;
+  void* goes_on_at[5] = {};  ///< the frame of save(), by __builtin_setjmp()
+  fenv_t modes = {};
+  LayerRank* next_stopped = nullptr;  ///< of the ranks of the process that wait to be saved
+  PredefinedComms predefined;
+  int thread_level = MPI_THREAD_SINGLE;  ///< that MPI_Init has given
   /// While it is not null, a quiet delete function adds the attribute that it was called for.
   std::vector<StoredAttribute>* found = nullptr;
 };

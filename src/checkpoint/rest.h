@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/describe.h"
+#include "checkpoint/save.h"
 
 namespace fgmpi::checkpoint {
 
@@ -24,10 +25,6 @@ std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank
                                                                  uint64_t VirtualRequest::*number);
 
 // remake.cc ---------------------------------------------------------------------------------------
-/// Communicators that are never made again.
-struct PredefinedComms {
-  CommDescription world, self;
-};
 /// While objects are described, thrown away and made again the rank is quiet.
 void describe_objects(LayerRank& rank, PredefinedComms* predefined);
 void discard_objects(LayerRank& rank);
@@ -40,6 +37,6 @@ void release_freed_handlers(LayerRank& rank);
 
 // checkpoint.cc -----------------------------------------------------------------------------------
 /// What is done while the job is at rest. Collective over all ranks.
-void at_rest(LayerRank& rank);
+Saved at_rest(LayerRank& rank);
 
 }  // namespace fgmpi::checkpoint

@@ -1,0 +1,235 @@
+// Saving the ranks of a process: agreement, fork, and the child's work.
+#include <fenv.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/checkpoint_link.h"
+#include "base/clock.h"
+#include "base/environment.h"
+#include "base/rank_memory.h"
+#include "base/raw_call.h"
+#include "base/written_pages.h"
+#include "checkpoint/file/folder.h"
+#include "checkpoint/file/writer.h"
+#include "checkpoint/save.h"
+#include "checkpoint/wrappers.h"
+
+#pragma weak fgmpi_process_slots
+#pragma weak fgmpi_describe_rank
+#pragma weak fgmpi_memory_of_ranks
+#pragma weak fgmpi_call_on_host
+
+namespace fgmpi::checkpoint {
+namespace {
+
+/// A process that saves its ranks.
+struct SavingProcess {
+  std::string folder, restart;
+  CheckpointWriter writer;
+  std::string words;           ///< of the job, for the child
+  uint64_t number = 0;         ///< of the checkpoint that is taken
+  uint32_t stopped = 0;        ///< ranks that wait for the fork
+  LayerRank* first = nullptr;  ///< of them
+  pid_t child = 0;             ///< that writes; 0: none
+  bool failed = false;         ///< the latest fork, or what comes before it
+};
+/// Made when it is first used, by a constructor; never destroyed: ranks may save themselves until
+/// the process ends.
+SavingProcess& saving() {
+  static auto* made = new SavingProcess;
+  return *made;
+}
+
+void say(const char* what, const char* why) {
+  dprintf(STDERR_FILENO, "fgmpi-checkpoint: %s: %s\n", what, why);
+}
+
+/// Waits until the child has ended. A child that failed has said why.
+void await_child() {
+  if (saving().child == 0) return;
+  int status = 0;
+  long ended;
+  do ended = raw_call(SYS_wait4, saving().child, reinterpret_cast<long>(&status), __WALL, 0);
+  while (ended == -EINTR);
+  saving().child = 0;
+}
+
+// ---- The child
+
+struct MemoryWriting {
+  WrittenPages* pages;
+  Status failed = {};
+  uint32_t rank = 0;         ///< of MPI_COMM_WORLD
+  uintptr_t stack_from = 0;  ///< below it, the stack holds nothing
+};
+
+/// Writes the pages of a range that were written.
+void write_range(uint32_t, const RankMemoryRange& range, void* data) {
+  auto* work = static_cast<MemoryWriting*>(data);
+  const auto low = reinterpret_cast<uintptr_t>(range.low),
+             high = reinterpret_cast<uintptr_t>(range.high);
+  const bool writable = range.protection & PROT_WRITE;
+  if (range.of_file && !writable) return;  // as the library made it
+  if (!(range.protection & PROT_READ)) mprotect(range.low, high - low, PROT_READ);
+  const auto kind = range.part == RankMemoryPart::kImage ? BlockKind::kImage : BlockKind::kMemory;
+  work->pages->visit(low, high, [&](uintptr_t first, uintptr_t end) {
+    if (range.part == RankMemoryPart::kStack) first = std::max(first, work->stack_from);
+    if (first >= end || !work->failed.ok()) return;
+    work->failed = saving().writer.write(kind, work->rank, first,
+                                         reinterpret_cast<const void*>(first), end - first);
+  });
+  if (range.protection == (PROT_READ | PROT_WRITE) || range.of_file || !work->failed.ok()) return;
+  const MemoryProtection protection{high - low, static_cast<uint64_t>(range.protection)};
+  work->failed = saving().writer.write(BlockKind::kProtection, work->rank, low, &protection,
+                                       sizeof protection);
+}
+
+Status write_ranks(const ProcessSlots& slots) {
+  WrittenPages pages;
+  CheckpointWriter& writer = saving().writer;
+  const std::string& words = saving().words;
+  FGMPI_TRY(writer.write(BlockKind::kJob, 0, 0, words.data(), words.size()));
+  for (const LayerRank* rank = saving().first; rank; rank = rank->next_stopped) {
+    MemoryWriting work{&pages};
+    work.rank = static_cast<uint32_t>(rank->world_rank);
+    work.stack_from = reinterpret_cast<uintptr_t>(rank->root.stack);
+    FGMPI_TRY(writer.write(BlockKind::kRank, work.rank, 0, &rank->root, sizeof rank->root));
+    const auto index = static_cast<uint32_t>(work.rank - slots.first);
+    if (const char* reason = fgmpi_memory_of_ranks(index, 1, write_range, &work))
+      return error(MPI_ERR_OTHER, "rank %u: %s", work.rank, reason);
+    FGMPI_TRY(std::move(work.failed));
+  }
+  return writer.finish();
+}
+
+[[noreturn]] void write_in_child(const ProcessSlots& slots) {
+  // What is open would keep pipes and connections of the job open for as long as the child writes.
+  const auto file = static_cast<unsigned>(saving().writer.descriptor());
+  raw_call(SYS_close, STDIN_FILENO);
+  raw_call(SYS_close, STDOUT_FILENO);
+  if (file > 3) close_descriptors(3, file - 1);
+  close_descriptors(file + 1, ~0u);
+  const Status written = write_ranks(slots);
+  if (!written.ok()) say("a checkpoint could not be written", written.what().c_str());
+  raw_call(SYS_exit_group, written.ok() ? 0 : 1);
+  __builtin_unreachable();
+}
+
+/// Makes the file, and forks.
+Status begin_to_write() {
+  const char* reason = nullptr;
+  const ProcessSlots slots = fgmpi_process_slots(&reason);
+  CheckpointHeader header = {};
+  header.process = static_cast<uint32_t>(slots.process);
+  header.processes = static_cast<uint32_t>(slots.processes);
+  header.first_rank = static_cast<uint32_t>(slots.first);
+  header.ranks = slots.count;
+  header.world_ranks = static_cast<uint32_t>(slots.total);
+  header.number = saving().number;
+  saving().words = job_words(slots.stack_bytes);
+  FGMPI_TRY(saving().writer.open(file_to_write(saving().folder, saving().number, header.process),
+                                 header));
+  const long child = raw_call(SYS_clone, 0);  // its end sends no signal
+  if (child == 0) write_in_child(slots);
+  saving().writer.close();
+  if (child < 0) return error(MPI_ERR_OTHER, "fork: %s", std::strerror(static_cast<int>(-child)));
+  saving().child = static_cast<pid_t>(child);
+  return {};
+}
+
+/// Called for the last rank of the process to stop.
+void write_process(void*) {
+  const Status begun = begin_to_write();
+  saving().failed = !begun.ok();
+  if (!begun.ok()) say("no checkpoint is taken", begun.what().c_str());
+  saving().stopped = 0;
+  saving().first = nullptr;
+}
+
+/// Waits until all ranks have been saved, or not.
+Saved stop_until_saved(LayerRank& rank) {
+  const char* reason = nullptr;
+  rank.next_stopped = saving().first;
+  saving().first = &rank;
+  int failed = 0, any = 0;
+  if (++saving().stopped == fgmpi_process_slots(&reason).count) {
+    fgmpi_call_on_host(write_process, nullptr);
+    failed = saving().failed;
+  }
+  g_next.MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return any ? Saved::kNot : Saved::kTaken;
+}
+
+/// Saves the frames of the rank. A function of its own, of which nothing is in registers that the
+/// other process does not have.
+[[gnu::noinline]] Saved save_frames(LayerRank& rank) {
+  fegetenv(&rank.modes);
+  if (__builtin_setjmp(rank.goes_on_at) == 0) {
+    constexpr size_t kRedZone = 256;
+    rank.root.layer = &rank;
+    rank.root.stack = static_cast<char*>(rank.goes_on_at[2]) - kRedZone;
+    return stop_until_saved(rank);
+  }
+  fesetenv(&current_rank()->modes);
+  return Saved::kRestarted;
+}
+
+/// Begins a checkpoint of the whole job; all processes get its number. 0: nothing can be written.
+uint64_t begin_in_folder(const LayerRank& rank) {
+  uint64_t number = 0;
+  if (rank.world_rank == 0) {
+    number = std::max(next_checkpoint(saving().folder), saving().number + 1);
+    if (const Status begun = begin_checkpoint(saving().folder, number); !begun.ok()) {
+      say("no checkpoint is taken", begun.what().c_str());
+      number = 0;
+    }
+  }
+  g_next.MPI_Bcast(&number, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  return number;
+}
+
+/// Can all ranks be saved? Else one says why not.
+bool can_be_saved(LayerRank& rank) {
+  const char* reason = fgmpi_describe_rank ? nullptr : "the MPI library is another one";
+  if (!reason) fgmpi_process_slots(&reason);
+  if (!reason) reason = fgmpi_describe_rank(&rank.root);
+  int refuses = reason ? rank.world_rank : INT32_MAX, first = INT32_MAX;
+  g_next.MPI_Allreduce(&refuses, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  if (first == rank.world_rank)
+    dprintf(STDERR_FILENO, "fgmpi-checkpoint: no checkpoint is taken of rank %d: %s\n", first,
+            reason);
+  return first == INT32_MAX;
+}
+
+}  // namespace
+
+void read_folders() {
+  const auto text = [](environment::Variable variable) {
+    const char* value = environment::text(variable);
+    return std::string(value ? value : "");
+  };
+  saving().folder = text(environment::kCheckpointFolder);
+  saving().restart = text(environment::kRestart);
+}
+
+const std::string& checkpoint_folder() { return saving().folder; }
+bool has_folder() { return !saving().folder.empty(); }
+const std::string& restart_folder() { return saving().restart; }
+
+Saved save(LayerRank& rank) {
+  if (!can_be_saved(rank)) return Saved::kNot;
+  await_child();
+  const uint64_t number = begin_in_folder(rank);
+  if (number == 0) return Saved::kNot;
+  saving().number = number;
+  return save_frames(rank);
+}
+
+void finish_saving() { await_child(); }
+
+}  // namespace fgmpi::checkpoint
