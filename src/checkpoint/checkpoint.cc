@@ -21,29 +21,32 @@ struct TestMode {
 };
 TestMode g_mode;
 
-/// Collective over all ranks. Returns false where no checkpoint could be taken.
-bool remake(LayerRank& rank, bool talks) {
+/// Collective over all ranks. Returns kNot also where no checkpoint could be taken.
+Saved remake(LayerRank& rank, bool talks) {
   if (!come_to_rest(rank, talks)) {
     ++rank.refused;
-    return false;
+    return Saved::kNot;
   }
-  at_rest(rank);
+  const Saved saved = at_rest(rank);
   ++rank.remade;
-  return true;
+  return saved;
 }
 
 }  // namespace
 
-void at_rest(LayerRank& rank) {
+Saved at_rest(LayerRank& rank) {
   rank.quiet = true;
-  PredefinedComms predefined;
-  describe_objects(rank, &predefined);
+  describe_objects(rank, &rank.predefined);
   g_next.MPI_Barrier(rank.layer);
   discard_objects(rank);
-  remake_objects(rank, predefined);
+  const Saved saved = has_folder() ? save(rank) : Saved::kTaken;
+  if (saved == Saved::kRestarted) begin_again(rank);
+  remake_objects(rank, rank.predefined);
+  rank.predefined = {};
   rank.quiet = false;
   release_freed_handlers(rank);
   g_next.MPI_Barrier(rank.layer);
+  return saved;
 }
 
 void read_mode(const char* text) {
@@ -74,7 +77,8 @@ int take_checkpoint(MPI_Comm comm, int* flag) {
   LayerRank* rank = current_rank();
   if (!rank || !rank->initialised || comm != MPI_COMM_WORLD || !flag)  // errors are the library's
     return g_extensions.MPIX_Checkpoint(rank ? real_of(*rank, Object::kComm, comm) : comm, flag);
-  *flag = g_mode.on && remake(*rank, true) ? MPIX_CHECKPOINT_TAKEN : MPIX_CHECKPOINT_NONE;
+  const Saved saved = g_mode.on || has_folder() ? remake(*rank, true) : Saved::kNot;
+  *flag = static_cast<int>(saved);
   return MPI_SUCCESS;
 }
 

@@ -50,6 +50,8 @@ void free_requests_left(LayerRank& rank);
 /// Collective over all ranks.
 void make_own_comms(LayerRank& rank);
 void free_own_comms(LayerRank& rank);
+/// The rank goes on in another process: MPI is initialised once more.
+void begin_again(LayerRank& rank);
 /// MPI's functions that mpi.h does not declare.
 struct InternalFunctions {
   decltype(&MPII_Keyval_set_proxy) keyval_set_proxy;

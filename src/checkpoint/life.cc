@@ -5,6 +5,7 @@
 
 #include "base/environment.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/save.h"
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
 #include "watch/places.h"
@@ -47,9 +48,10 @@ void find_internal() {
   read_mode(environment::text(environment::kCheckpoint));
 }
 
-void rank_begins() {
+void rank_begins(int thread_level) {
   LayerRank* rank = current_rank();
   if (!rank) return;
+  rank->thread_level = thread_level;
   if (MPIX_Comm_keys_unique) MPIX_Comm_keys_unique(1);
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world_rank);
   rank->initialised = true;
@@ -57,7 +59,7 @@ void rank_begins() {
 
 int init(int* argc, char*** argv) {
   const int code = g_next.MPI_Init(argc, argv);
-  if (code == MPI_SUCCESS) rank_begins();
+  if (code == MPI_SUCCESS) rank_begins(MPI_THREAD_SINGLE);
   return code;
 }
 
@@ -65,7 +67,7 @@ int init(int* argc, char*** argv) {
 int init_thread(int* argc, char*** argv, int required, int* provided) {
   if (required > MPI_THREAD_SERIALIZED) required = MPI_THREAD_SERIALIZED;
   const int code = g_next.MPI_Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) rank_begins();
+  if (code == MPI_SUCCESS) rank_begins(required);
   return code;
 }
 
@@ -75,6 +77,7 @@ int finalize() {
     report_remade(*rank);
     free_requests_left(*rank);
     free_own_comms(*rank);
+    finish_saving();
   }
   return g_next.MPI_Finalize();
 }
@@ -91,6 +94,13 @@ void make_own_comms(LayerRank& rank) {
   rank.quiet = quiet;
   g_next.MPI_Comm_set_errhandler(rank.layer, MPI_ERRORS_RETURN);
   g_next.MPI_Comm_set_errhandler(rank.self, MPI_ERRORS_RETURN);
+}
+
+void begin_again(LayerRank& rank) {
+  int provided = 0;
+  g_next.MPI_Init_thread(nullptr, nullptr, rank.thread_level, &provided);
+  rank_begins(rank.thread_level);
+  rank.layer = rank.self = MPI_COMM_NULL;
 }
 
 void free_own_comms(LayerRank& rank) {

@@ -1,0 +1,127 @@
+// Ranks that were saved go on: their slots are filled from the files of a checkpoint.
+#include <sys/mman.h>
+
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "base/checkpoint_link.h"
+#include "checkpoint/file/folder.h"
+#include "checkpoint/file/reader.h"
+#include "checkpoint/save.h"
+#include "checkpoint/wrappers.h"
+
+namespace fgmpi::checkpoint {
+namespace {
+
+/// The ranks of this process, as they are read.
+struct RestoredRanks {
+  const ProcessSlots& slots;
+  RankRoot* roots;
+  std::vector<bool> found;
+  std::string words;  ///< of the job that was saved
+  std::vector<std::pair<uint64_t, MemoryProtection>> protections;
+
+  bool has(uint32_t rank) const { return rank - slots.first < slots.count; }
+};
+
+Status wrong_size(const std::string& file) {
+  return error(MPI_ERR_IO, "%s has a block of a size that this library does not write",
+               file.c_str());
+}
+
+Status take_block(const std::string& file, const CheckpointBlock& block, RestoredRanks* ranks) {
+  const ProcessSlots& slots = ranks->slots;
+  const auto index = static_cast<size_t>(block.rank - slots.first);
+  switch (block.kind) {
+    case BlockKind::kRank:
+      if (block.bytes.size() != sizeof(RankRoot)) return wrong_size(file);
+      std::memcpy(&ranks->roots[index], block.bytes.data(), sizeof(RankRoot));
+      ranks->found[index] = true;
+      return {};
+    case BlockKind::kMemory:
+    case BlockKind::kImage: {
+      const uint64_t slot = reinterpret_cast<uint64_t>(slots.slots) + index * slots.stride;
+      if (block.address < slot || block.address - slot > slots.stride - block.bytes.size())
+        return error(MPI_ERR_IO, "%s has memory of rank %u at %#llx, outside of the rank's slot",
+                     file.c_str(), block.rank, static_cast<unsigned long long>(block.address));
+      std::memcpy(reinterpret_cast<void*>(block.address), block.bytes.data(), block.bytes.size());
+      return {};
+    }
+    case BlockKind::kProtection: {
+      MemoryProtection protection;
+      if (block.bytes.size() != sizeof protection) return wrong_size(file);
+      std::memcpy(&protection, block.bytes.data(), sizeof protection);
+      ranks->protections.emplace_back(block.address, protection);
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+Status read_file(const std::string& file, RestoredRanks* ranks) {
+  CheckpointReader reader;
+  FGMPI_TRY(reader.open(file));
+  const CheckpointHeader& header = reader.header();
+  if (header.world_ranks != ranks->slots.total)
+    return error(MPI_ERR_IO, "%s is of %u ranks; this job has %llu", file.c_str(),
+                 header.world_ranks, static_cast<unsigned long long>(ranks->slots.total));
+  const bool reads_words = ranks->words.empty();
+  const bool has_own = header.first_rank < ranks->slots.first + ranks->slots.count &&
+                       header.first_rank + header.ranks > ranks->slots.first;
+  if (!has_own && !reads_words) return {};
+  for (CheckpointBlock block;;) {
+    FGMPI_TRY(reader.next(&block));
+    if (block.kind == BlockKind::kEnd) return {};
+    if (block.kind == BlockKind::kJob && reads_words)
+      ranks->words.append(block.bytes.data(), block.bytes.size());
+    if (block.kind == BlockKind::kJob || !ranks->has(block.rank)) continue;
+    FGMPI_TRY(take_block(file, block, ranks));
+  }
+}
+
+Status restore_all(const ProcessSlots& slots, RankRoot* roots) {
+  const std::filesystem::path checkpoint = restart_folder();
+  std::vector<std::string> files;
+  FGMPI_TRY(list_checkpoint(checkpoint.parent_path(),
+                            std::strtoull(checkpoint.filename().c_str(), nullptr, 10), &files));
+  RestoredRanks ranks{slots, roots, std::vector<bool>(slots.count), "", {}};
+  for (const std::string& file : files) FGMPI_TRY(read_file(file, &ranks));
+  for (uint32_t k = 0; k < slots.count; ++k)
+    if (!ranks.found[k])
+      return error(MPI_ERR_IO, "%s lacks rank %llu", checkpoint.c_str(),
+                   static_cast<unsigned long long>(slots.first + k));
+  std::string difference;
+  if (!same_places(ranks.words, &difference))
+    return error(MPI_ERR_OTHER,
+                 "this machine does not have what the ranks use at the same place: %s",
+                 difference.c_str());
+  for (const auto& [address, protection] : ranks.protections)
+    if (mprotect(reinterpret_cast<void*>(address), protection.bytes,
+                 static_cast<int>(protection.protection)) != 0)
+      return error(MPI_ERR_OTHER, "mprotect of %llu bytes at %#llx: %s",
+                   static_cast<unsigned long long>(protection.bytes),
+                   static_cast<unsigned long long>(address), std::strerror(errno));
+  return {};
+}
+
+const char* restore(const ProcessSlots& slots, RankRoot* roots) {
+  static std::string reason;  // must outlive the call
+  const Status restored = restore_all(slots, roots);
+  if (restored.ok()) return nullptr;
+  reason = "-restart: " + restored.what();
+  return reason.c_str();
+}
+
+/// Goes on where save() was called. A function of its own, as __builtin_longjmp() demands.
+[[noreturn, gnu::noinline]] void resume() { __builtin_longjmp(current_rank()->goes_on_at, 1); }
+
+constexpr CheckpointHooks kHooks = {[] { return !restart_folder().empty(); }, restore, resume};
+
+}  // namespace
+}  // namespace fgmpi::checkpoint
+
+const fgmpi::checkpoint::CheckpointHooks* fgmpi_checkpoint_hooks() {
+  return &fgmpi::checkpoint::kHooks;
+}
