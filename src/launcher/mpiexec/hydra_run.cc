@@ -21,6 +21,8 @@ struct HydraChild {
   pid_t pid = 0;
   /// The first signal received that ends a job; 0: none.
   volatile sig_atomic_t end_signal = 0;
+  int kept_signal = 0;                ///< is not passed on; 0: none
+  volatile sig_atomic_t kept = 0;     ///< how often it was received
 };
 HydraChild g_hydra;
 
@@ -29,6 +31,10 @@ bool ends_job(int number) {
 }
 
 void pass_on(int number) {
+  if (number == g_hydra.kept_signal) {
+    g_hydra.kept = g_hydra.kept + 1;
+    return;
+  }
   if (!g_hydra.end_signal && ends_job(number)) g_hydra.end_signal = number;
   if (g_hydra.pid > 0) kill(g_hydra.pid, number);
 }
@@ -72,6 +78,9 @@ int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms,
   if (interval_ms > 0) call_until_it_ends(interval_ms, tick);
   return wait_for_child(g_hydra.pid);
 }
+
+void keep_signal(int number) { g_hydra.kept_signal = number; }
+int signals_kept() { return g_hydra.kept; }
 
 int signal_sent_to_job() { return g_hydra.end_signal; }
 

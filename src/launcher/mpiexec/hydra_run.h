@@ -16,6 +16,10 @@ namespace fgmpi::launcher {
 int run_hydra(const std::string& hydra, char* const* arguments, int interval_ms = 0,
               const std::function<void()>& tick = {});
 
+/// Signals of this number are counted and not passed on. Called before run_hydra().
+void keep_signal(int number);
+int signals_kept();
+
 /// SIGINT, SIGTERM, SIGQUIT or SIGHUP, the first that mpiexec received while hydra ran; 0: none.
 int signal_sent_to_job();
 

@@ -24,6 +24,7 @@
 #include "explore/witness.h"
 #include "launcher/hydra/hydra_guard.h"
 #include "launcher/mpiexec/checked_job.h"
+#include "launcher/mpiexec/checkpointed_job.h"
 #include "launcher/mpiexec/command_line.h"
 #include "launcher/mpiexec/hydra_run.h"
 #include "launcher/mpiexec/paths.h"
@@ -79,6 +80,10 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -predict-explain       prints the critical path through ranks and messages, with the program's lines
   -predict M -report F.html  writes the page of -report with the times of that machine
   -predict-plot F.svg    draws the time over the numbers of ranks
+  -checkpoint DIR   saves all ranks in DIR at MPIX_Checkpoint, and when mpiexec gets SIGUSR2 (docs/checkpoints.md)
+  -checkpoint-every 10m  and so often (500ms, 30s, 2h)
+  -restart DIR      goes on from the latest checkpoint, in as many processes as -n says
+  -restart-on-failure    does so by itself when a process was killed
   -initial-errhandler H  the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at first: mpi_errors_return, ...
   -configfile F     takes programs and their options from F, one program a line
   -help, -version   this text; the version
@@ -314,6 +319,7 @@ void print_plan(const LaunchPlan& plan, const std::string& hydra) {
 
 int main(int argc, char** argv) {
   fgmpi::open_standard_files();
+  fgmpi::launcher::CheckpointedJob checkpointed;
   Setting setting;
   setting.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   end_unless_ok(fgmpi::launcher::find_prefix(&setting.library_folder));
@@ -352,6 +358,13 @@ int main(int argc, char** argv) {
   setting.meter = fgmpi::launcher::kMeter;
   setting.predict = [&](const LaunchPlan::Predict& wishes) {
     return predicted.set_up(wishes, setting.library_folder);
+  };
+  setting.checkpointer = fgmpi::launcher::kCheckpointer;
+  setting.checkpoint = [&](const LaunchPlan::Checkpoint& wishes,
+                           fgmpi::launcher::RestartedProgram* program) {
+    if (!wishes.restart.empty()) FGMPI_TRY(checkpointed.read(wishes, program));
+    FGMPI_TRY(checkpointed.set_up(wishes, setting.library_folder));
+    return set_up_heaps(setting.library_folder);
   };
   setting.report = [&](const fgmpi::launcher::ReportWishes& wishes) {
     return reported.set_up(wishes, setting.library_folder, plan.names_hosts);
@@ -414,6 +427,7 @@ int main(int argc, char** argv) {
   }
   if (!plan.predict.machine.empty())
     return predicted.run([&] { return fgmpi::launcher::run_hydra(hydra, arguments.data()); });
+  if (checkpointed.wanted()) return checkpointed.run(plan.checkpoint, hydra, arguments.data());
   if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
   if (plan.report.any()) return report();
   execv(hydra.c_str(), arguments.data());

@@ -1,0 +1,226 @@
+// The set-up, the start and the run of a job whose ranks are saved.
+#include "launcher/mpiexec/checkpointed_job.h"
+
+#include <mpi.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/count_words.h"
+#include "base/environment.h"
+#include "base/settings.h"
+#include "checkpoint/file/folder.h"
+#include "checkpoint/file/reader.h"
+#include "launcher/mpiexec/hydra_run.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How often mpiexec looks for files that have become complete, in ms.
+constexpr int kLookInterval = 50;
+
+/// From one checkpoint, a job is started again so often.
+constexpr int kMostTries = 3;
+
+/// Hydra's status is the signal that has killed a process. Those that people send, and statuses
+/// with which programs end, are not among these.
+bool is_status_of_killed(int status) {
+  constexpr int kSignals[] = {SIGKILL, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+  return std::find(std::begin(kSignals), std::end(kSignals), status) != std::end(kSignals);
+}
+
+/// The options of a command line that a restart needs, too: not those that the checkpoint knows.
+Words options_to_keep(const Words& options) {
+  constexpr std::string_view kKnown[] = {"n", "np", "c", "nfg", "ranks", "checkpoint", "restart"};
+  Words kept;
+  for (size_t i = 0; i < options.size(); ++i) {
+    std::string_view name = options[i];
+    name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
+    const size_t equals = name.find('=');
+    const bool known =
+        options[i].starts_with('-') &&
+        std::find(std::begin(kKnown), std::end(kKnown), name.substr(0, equals)) != std::end(kKnown);
+    if (!known) kept.push_back(options[i]);
+    if (known && equals == name.npos) ++i;  // the value
+  }
+  return kept;
+}
+
+std::vector<char*> pointers_to(const Words& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// Reads the job's words (checkpoint/save.h) at the start of a file.
+Status read_words(const std::string& file, std::string* words) {
+  checkpoint::CheckpointReader reader;
+  FGMPI_TRY(reader.open(file));
+  checkpoint::CheckpointBlock block;
+  for (;;) {
+    FGMPI_TRY(reader.next(&block));
+    if (block.kind != checkpoint::BlockKind::kJob) break;
+    words->append(block.bytes.data(), block.bytes.size());
+  }
+  return {};
+}
+
+/// Takes what words say of a program.
+Status take_program(const std::string& words, RestartedProgram* program) {
+  for (size_t at = 0, end; (end = words.find('\0', at)) != words.npos; at = end + 1) {
+    const std::string word = words.substr(at + 1, end - at - 1);
+    const size_t equals = word.find('=');
+    if (words[at] == 'c' && chdir(word.c_str()) != 0)
+      return error(MPI_ERR_IO, "%s: %s", word.c_str(), std::strerror(errno));
+    if (words[at] == 'a') program->words.push_back(word);
+    if (words[at] == 'x' && program->words.empty()) program->path = word;
+    if (words[at] == 'e' && equals != word.npos)
+      environment::set(word.substr(0, equals).c_str(), word.c_str() + equals + 1);
+    if (words[at] == 's')
+      environment::set(settings::kRecords[settings::kStackSize].name, word.c_str());
+  }
+  if (program->words.empty() || program->path.empty())
+    return error(MPI_ERR_IO, "the checkpoint names no program");
+  program->words[0] = program->path;
+  return {};
+}
+
+}  // namespace
+
+CheckpointedJob::CheckpointedJob() {
+  for (char** variable = environ; *variable; ++variable) environment_.emplace_back(*variable);
+}
+
+Status CheckpointedJob::set_up(const LaunchPlan::Checkpoint& wishes,
+                               const std::string& library_folder) {
+  const std::string& named = wishes.folder.empty() ? wishes.restart : wishes.folder;
+  const char* option = wishes.folder.empty() ? "-restart" : "-checkpoint";
+  if (access((library_folder + "/" + kCheckpointer).c_str(), R_OK) != 0)
+    return error(MPI_ERR_ARG, "%s: %s/%s is not installed", option, library_folder.c_str(),
+                 kCheckpointer);
+  std::error_code failed;
+  const fs::path path = fs::absolute(named, failed);
+  fs::create_directories(path, failed);
+  if (failed || access(path.c_str(), W_OK) != 0)
+    return error(MPI_ERR_ARG, "%s %s: is no folder that may be written", option, named.c_str());
+  folder_ = path;
+  environment::set(environment::kCheckpointFolder, folder_.c_str());
+  // A process with other addresses would execute itself once more.
+  if (const int now = personality(0xffffffff); now >= 0)
+    personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE);
+  environment::set(settings::kRecords[settings::kHeap].name, "rank");
+  environment::set(settings::kRecords[settings::kPackStacks].name, "off");
+  // The variables of a program are saved as those of an image of it.
+  if (const char* name = settings::kRecords[settings::kPrivatize].name; !environment::text(name))
+    environment::set(name, "on");
+  environment::put_first(environment::kPreload, kCheckpointer);
+  return {};
+}
+
+Status CheckpointedJob::read(const LaunchPlan::Checkpoint& wishes, RestartedProgram* program) {
+  uint64_t number = 0;
+  std::vector<std::string> files;
+  std::error_code failed;
+  const std::string folder = fs::absolute(wishes.restart, failed);
+  FGMPI_TRY(checkpoint::find_checkpoint(folder, &number));
+  FGMPI_TRY(checkpoint::list_checkpoint(folder, number, &files));
+  checkpoint::CheckpointReader reader;
+  FGMPI_TRY(reader.open(files.front()));
+  program->ranks = reader.header().world_ranks;
+  program->processes = reader.header().processes;
+  std::string words;
+  FGMPI_TRY(read_words(files.front(), &words));
+  FGMPI_TRY(take_program(words, program));
+  environment::set(environment::kRestart, (folder + "/" + std::to_string(number)).c_str());
+  return {};
+}
+
+void CheckpointedJob::name_complete_checkpoints() const {
+  for (const uint64_t number : checkpoint::written_checkpoints(folder_)) {
+    const Status done = checkpoint::complete_checkpoint(folder_, number);
+    if (!done.ok()) std::fprintf(stderr, "mpiexec: -checkpoint: %s\n", done.what().c_str());
+  }
+}
+
+void CheckpointedJob::ask_if_due(const LaunchPlan::Checkpoint& wishes) {
+  const int64_t now = now_ns();
+  const bool signalled = signals_kept() != asked_by_signal_;
+  const bool due = wishes.every_ms && now - asked_at_ >= wishes.every_ms * 1'000'000;
+  if (!signalled && !due) return;
+  asked_by_signal_ = signals_kept();
+  asked_at_ = now;
+  const std::string file = folder_ + "/" + checkpoint::kWanted, next = file + ".tmp";
+  std::ofstream(next) << ++asked_ << '\n';
+  std::error_code failed;
+  fs::rename(next, file, failed);
+  if (failed)
+    std::fprintf(stderr, "mpiexec: -checkpoint: %s: %s\n", file.c_str(), failed.message().c_str());
+}
+
+void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int status) const {
+  uint64_t number = 0, before = 0;
+  int tries = 0;
+  if (const char* text = environment::text(environment::kRestarts))
+    std::sscanf(text, "%" SCNu64 ":%d", &before, &tries);
+  if (const Status found = checkpoint::find_checkpoint(folder_, &number); !found.ok()) {
+    std::fprintf(stderr, "mpiexec: -restart-on-failure: %s\n", found.what().c_str());
+    return;
+  }
+  tries = number == before ? tries + 1 : 1;
+  if (tries > kMostTries) {
+    std::fprintf(stderr,
+                 "mpiexec: -restart-on-failure: the job has failed %d times from checkpoint "
+                 "%" PRIu64 "\n",
+                 kMostTries, number);
+    return;
+  }
+  const int64_t left = std::max<int64_t>(wishes.processes - 1, 1);
+  std::fprintf(stderr,
+               "mpiexec: a process was killed by signal %d (%s): the job goes on from checkpoint "
+               "%" PRIu64 " with %s\n",
+               status, strsignal(status), number,
+               count_words(static_cast<uint64_t>(left), "process").c_str());
+  Words words = {"mpiexec"};
+  const Words kept = options_to_keep(wishes.options);
+  words.insert(words.end(), kept.begin(), kept.end());
+  words.insert(words.end(), {"-restart", folder_, "-n", std::to_string(left)});
+  Words variables = environment_;
+  const std::string name = std::string(environment::name(environment::kRestarts)) + "=";
+  std::erase_if(variables, [&](const std::string& word) { return word.starts_with(name); });
+  variables.push_back(name + std::to_string(number) + ":" + std::to_string(tries));
+  execve("/proc/self/exe", pointers_to(words).data(), pointers_to(variables).data());
+  std::fprintf(stderr, "mpiexec: -restart-on-failure: %s\n", std::strerror(errno));
+}
+
+int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string& hydra,
+                         char* const* arguments) {
+  std::error_code failed;
+  fs::remove(folder_ + "/" + checkpoint::kWanted, failed);
+  keep_signal(SIGUSR2);
+  asked_at_ = now_ns();
+  const int status = run_hydra(hydra, arguments, kLookInterval, [&] {
+    ask_if_due(wishes);
+    name_complete_checkpoints();
+  });
+  name_complete_checkpoints();
+  if (wishes.on_failure && is_status_of_killed(status) && signal_sent_to_job() == 0)
+    go_back(wishes, status);
+  return status;
+}
+
+}  // namespace fgmpi::launcher

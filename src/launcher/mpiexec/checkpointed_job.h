@@ -1,0 +1,46 @@
+// mpiexec -checkpoint and -restart: the environment of a job whose ranks are saved, the program of a
+// checkpoint, and the names of checkpoints when all their files are complete.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "launcher/mpiexec/command_line.h"
+
+namespace fgmpi::launcher {
+
+/// The library that saves ranks; see kChecker for why it has no folder.
+inline constexpr const char* kCheckpointer = "libfgmpi-checkpoint.so";
+
+class CheckpointedJob {
+ public:
+  /// The environment is still that of the user.
+  CheckpointedJob();
+  /// Makes the folder, and sets what all processes inherit. Called before programs are examined.
+  Status set_up(const LaunchPlan::Checkpoint& wishes, const std::string& library_folder);
+  /// Reads the latest complete checkpoint of -restart: the program, its folder and environment,
+  /// the numbers of ranks and processes.
+  Status read(const LaunchPlan::Checkpoint& wishes, RestartedProgram* program);
+  bool wanted() const { return !folder_.empty(); }
+  /// Runs hydra and waits for its end. Returns its exit status; with -restart-on-failure, where a
+  /// process was killed, mpiexec starts itself again for the latest checkpoint.
+  int run(const LaunchPlan::Checkpoint& wishes, const std::string& hydra, char* const* arguments);
+
+ private:
+  void name_complete_checkpoints() const;
+  /// Asks the job for a checkpoint where SIGUSR2 has come, or -checkpoint-every has passed.
+  void ask_if_due(const LaunchPlan::Checkpoint& wishes);
+  /// Executes mpiexec -restart. Returns where there is nothing to go back to.
+  void go_back(const LaunchPlan::Checkpoint& wishes, int status) const;
+
+  std::string folder_;
+  Words environment_;
+  int64_t asked_at_ = 0;     ///< ns; at first, when the job began
+  int asked_by_signal_ = 0;  ///< signals that were answered
+  uint64_t asked_ = 0;       ///< times
+};
+
+}  // namespace fgmpi::launcher
