@@ -11,6 +11,7 @@
 #include "base/checkpoint_link.h"
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/mapped_allocator.h"
 #include "base/rank_memory.h"
 #include "base/raw_call.h"
 #include "base/written_pages.h"
@@ -62,48 +63,50 @@ void await_child() {
 // ---- The child
 
 struct MemoryWriting {
-  WrittenPages* pages;
-  Status failed = {};
-  uint32_t rank = 0;         ///< of MPI_COMM_WORLD
-  uintptr_t stack_from = 0;  ///< below it, the stack holds nothing
+  WrittenPages pages;
+  Status failed;
+  uint32_t first = 0;  ///< rank of the job
+  /// Where the part of each rank's stack begins that is needed.
+  std::vector<uintptr_t, MappedAllocator<uintptr_t>> stacks;
 };
 
 /// Writes the pages of a range that were written.
-void write_range(uint32_t, const RankMemoryRange& range, void* data) {
+void write_range(uint32_t index, const RankMemoryRange& range, void* data) {
   auto* work = static_cast<MemoryWriting*>(data);
+  const uint32_t rank = work->first + index;
   const auto low = reinterpret_cast<uintptr_t>(range.low),
              high = reinterpret_cast<uintptr_t>(range.high);
   const bool writable = range.protection & PROT_WRITE;
   if (range.of_file && !writable) return;  // as the library made it
   if (!(range.protection & PROT_READ)) mprotect(range.low, high - low, PROT_READ);
   const auto kind = range.part == RankMemoryPart::kImage ? BlockKind::kImage : BlockKind::kMemory;
-  work->pages->visit(low, high, [&](uintptr_t first, uintptr_t end) {
-    if (range.part == RankMemoryPart::kStack) first = std::max(first, work->stack_from);
+  work->pages.visit(low, high, [&](uintptr_t first, uintptr_t end) {
+    if (range.part == RankMemoryPart::kStack) first = std::max(first, work->stacks[index]);
     if (first >= end || !work->failed.ok()) return;
-    work->failed = saving().writer.write(kind, work->rank, first,
-                                         reinterpret_cast<const void*>(first), end - first);
+    work->failed =
+        saving().writer.write(kind, rank, first, reinterpret_cast<const void*>(first), end - first);
   });
   if (range.protection == (PROT_READ | PROT_WRITE) || range.of_file || !work->failed.ok()) return;
   const MemoryProtection protection{high - low, static_cast<uint64_t>(range.protection)};
-  work->failed = saving().writer.write(BlockKind::kProtection, work->rank, low, &protection,
-                                       sizeof protection);
+  work->failed =
+      saving().writer.write(BlockKind::kProtection, rank, low, &protection, sizeof protection);
 }
 
 Status write_ranks(const ProcessSlots& slots) {
-  WrittenPages pages;
   CheckpointWriter& writer = saving().writer;
   const std::string& words = saving().words;
   FGMPI_TRY(writer.write(BlockKind::kJob, 0, 0, words.data(), words.size()));
+  MemoryWriting work;
+  work.first = static_cast<uint32_t>(slots.first);
+  work.stacks.resize(slots.count);
   for (const LayerRank* rank = saving().first; rank; rank = rank->next_stopped) {
-    MemoryWriting work{&pages};
-    work.rank = static_cast<uint32_t>(rank->world_rank);
-    work.stack_from = reinterpret_cast<uintptr_t>(rank->root.stack);
-    FGMPI_TRY(writer.write(BlockKind::kRank, work.rank, 0, &rank->root, sizeof rank->root));
-    const auto index = static_cast<uint32_t>(work.rank - slots.first);
-    if (const char* reason = fgmpi_memory_of_ranks(index, 1, write_range, &work))
-      return error(MPI_ERR_OTHER, "rank %u: %s", work.rank, reason);
-    FGMPI_TRY(std::move(work.failed));
+    const auto of_job = static_cast<uint32_t>(rank->world_rank);
+    work.stacks[of_job - work.first] = reinterpret_cast<uintptr_t>(rank->root.stack);
+    FGMPI_TRY(writer.write(BlockKind::kRank, of_job, 0, &rank->root, sizeof rank->root));
   }
+  if (const char* reason = fgmpi_memory_of_ranks(0, slots.count, write_range, &work))
+    return error(MPI_ERR_OTHER, "%s", reason);
+  FGMPI_TRY(std::move(work.failed));
   return writer.finish();
 }
 

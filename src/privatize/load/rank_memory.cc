@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/mapped_allocator.h"
 #include "base/page.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
@@ -72,7 +73,7 @@ class KernelMappings {
   }
 
   int fd_;
-  std::vector<char> text_;
+  std::vector<char, MappedAllocator<char>> text_;
   size_t from_ = 0, to_ = 0;  ///< what was read and not yet used
 };
 
@@ -81,7 +82,7 @@ struct OwnPart {
   uintptr_t low, high;
   RankMemoryPart part;
 };
-using OwnParts = std::vector<OwnPart>;
+using OwnParts = std::vector<OwnPart, MappedAllocator<OwnPart>>;
 
 void add_part(const char* low, const char* high, RankMemoryPart part, OwnParts* parts) {
   const size_t page = machine_page_bytes();
@@ -101,15 +102,15 @@ const char* low_of_stack(const sched::Proclet* rank, const char* slot, const cha
   return waits ? context - kRedZone : rank->stack_low;
 }
 
-OwnParts own_parts_of(uint32_t index, const sched::Proclet* rank) {
+void find_own_parts(uint32_t index, const sched::Proclet* rank, OwnParts* parts) {
   const heap::SlotPlaces& places = slot_places();
   const char* slot = places.slots + size_t{index} * places.stride;
-  OwnParts parts;
+  parts->clear();
   const char* stacks_end = slot + places.stacks_end;
-  add_part(low_of_stack(rank, slot, stacks_end), stacks_end, RankMemoryPart::kStack, &parts);
+  add_part(low_of_stack(rank, slot, stacks_end), stacks_end, RankMemoryPart::kStack, parts);
   if (g_images.in_slots() && rank->image)
     add_part(slot + places.images, slot + places.images + g_images.image_bytes(),
-             RankMemoryPart::kImage, &parts);
+             RankMemoryPart::kImage, parts);
   visit_heap_memory(
       index,
       [](const heap::MemoryRange& range, bool is_mapping, void* data) {
@@ -117,8 +118,7 @@ OwnParts own_parts_of(uint32_t index, const sched::Proclet* rank) {
                  is_mapping ? RankMemoryPart::kMapping : RankMemoryPart::kHeap,
                  static_cast<OwnParts*>(data));
       },
-      &parts);
-  return parts;
+      parts);
 }
 
 /// nullptr, or why the memory of a rank is not all in its slot.
@@ -146,11 +146,13 @@ const char* fgmpi_memory_of_ranks(uint32_t first, uint32_t count, fgmpi::VisitRa
   store_loaded_areas();
   KernelMappings mappings;
   KernelMapping mapping;
+  OwnParts parts;
   bool any = mappings.next(&mapping);
   for (uint32_t index = first; index < first + count; ++index) {
     const fgmpi::sched::Proclet* rank = fgmpi::sched::rank_proclet(index);
     if (!rank || rank->state == fgmpi::sched::ProcletState::kFinished) continue;
-    for (const OwnPart& part : own_parts_of(index, rank))
+    find_own_parts(index, rank, &parts);
+    for (const OwnPart& part : parts)
       for (uintptr_t at = part.low; at < part.high && any;) {
         if (mapping.high <= at) {
           any = mappings.next(&mapping);
