@@ -7,6 +7,7 @@
 
 #include "base/checkpoint_link.h"
 #include "checkpoint/file/folder.h"
+#include "checkpoint/file/page_list.h"
 #include "checkpoint/file/reader.h"
 #include "checkpoint/save.h"
 #include "checkpoint/wrappers.h"
@@ -20,6 +21,7 @@ struct RestoredRanks {
   RankRoot* roots;
   std::vector<bool> found;
   std::string words;  ///< of the job that was saved
+  PageList pages;     ///< of the file that is read
   std::vector<std::pair<uint64_t, MemoryProtection>> protections;
 
   bool has(uint32_t rank) const { return rank - slots.first < slots.count; }
@@ -28,6 +30,16 @@ struct RestoredRanks {
 Status wrong_size(const std::string& file) {
   return error(MPI_ERR_IO, "%s has a block of a size that this library does not write",
                file.c_str());
+}
+
+/// Fills in the pages that were still there when the ranks were saved.
+void take_pages(const CheckpointBlock& block, PageList* pages) {
+  for (size_t at = 0; at < block.bytes.size(); at += kBlockPageBytes) {
+    const uint64_t address = block.address + at;
+    if (pages->find(address))
+      std::memcpy(reinterpret_cast<void*>(address), block.bytes.data() + at,
+                  std::min(kBlockPageBytes, block.bytes.size() - at));
+  }
 }
 
 Status take_block(const std::string& file, const CheckpointBlock& block, RestoredRanks* ranks) {
@@ -45,7 +57,7 @@ Status take_block(const std::string& file, const CheckpointBlock& block, Restore
       if (block.address < slot || block.address - slot > slots.stride - block.bytes.size())
         return error(MPI_ERR_IO, "%s has memory of rank %u at %#llx, outside of the rank's slot",
                      file.c_str(), block.rank, static_cast<unsigned long long>(block.address));
-      std::memcpy(reinterpret_cast<void*>(block.address), block.bytes.data(), block.bytes.size());
+      take_pages(block, &ranks->pages);
       return {};
     }
     case BlockKind::kProtection: {
@@ -60,23 +72,31 @@ Status take_block(const std::string& file, const CheckpointBlock& block, Restore
   }
 }
 
-Status read_file(const std::string& file, RestoredRanks* ranks) {
+/// Reads a file, and before it those on which it is based. `latest`: it is of the checkpoint from
+/// which the ranks go on.
+Status read_file(const std::string& folder, const std::string& file, bool latest,
+                 RestoredRanks* ranks) {
   CheckpointReader reader;
   FGMPI_TRY(reader.open(file));
   const CheckpointHeader& header = reader.header();
   if (header.world_ranks != ranks->slots.total)
     return error(MPI_ERR_IO, "%s is of %u ranks; this job has %llu", file.c_str(),
                  header.world_ranks, static_cast<unsigned long long>(ranks->slots.total));
-  const bool reads_words = ranks->words.empty();
   const bool has_own = header.first_rank < ranks->slots.first + ranks->slots.count &&
                        header.first_rank + header.ranks > ranks->slots.first;
+  const bool reads_words = ranks->words.empty() && latest;
   if (!has_own && !reads_words) return {};
+  if (latest) FGMPI_TRY(ranks->pages.open(page_list_of(file)));
+  if (header.base != 0)
+    FGMPI_TRY(read_file(folder, complete_file(folder, header.base, header.process), false, ranks));
   for (CheckpointBlock block;;) {
     FGMPI_TRY(reader.next(&block));
     if (block.kind == BlockKind::kEnd) return {};
     if (block.kind == BlockKind::kJob && reads_words)
       ranks->words.append(block.bytes.data(), block.bytes.size());
-    if (block.kind == BlockKind::kJob || !ranks->has(block.rank)) continue;
+    const bool is_memory = block.kind == BlockKind::kMemory || block.kind == BlockKind::kImage;
+    if (block.kind == BlockKind::kJob || !ranks->has(block.rank) || !(latest || is_memory))
+      continue;
     FGMPI_TRY(take_block(file, block, ranks));
   }
 }
@@ -86,8 +106,9 @@ Status restore_all(const ProcessSlots& slots, RankRoot* roots) {
   std::vector<std::string> files;
   FGMPI_TRY(list_checkpoint(checkpoint.parent_path(),
                             std::strtoull(checkpoint.filename().c_str(), nullptr, 10), &files));
-  RestoredRanks ranks{slots, roots, std::vector<bool>(slots.count), "", {}};
-  for (const std::string& file : files) FGMPI_TRY(read_file(file, &ranks));
+  RestoredRanks ranks{slots, roots, std::vector<bool>(slots.count), "", {}, {}};
+  for (const std::string& file : files)
+    FGMPI_TRY(read_file(checkpoint.parent_path(), file, true, &ranks));
   for (uint32_t k = 0; k < slots.count; ++k)
     if (!ranks.found[k])
       return error(MPI_ERR_IO, "%s lacks rank %llu", checkpoint.c_str(),

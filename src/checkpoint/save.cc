@@ -12,10 +12,12 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/mapped_allocator.h"
+#include "base/page.h"
 #include "base/rank_memory.h"
 #include "base/raw_call.h"
 #include "base/written_pages.h"
 #include "checkpoint/file/folder.h"
+#include "checkpoint/file/page_list.h"
 #include "checkpoint/file/writer.h"
 #include "checkpoint/save.h"
 #include "checkpoint/wrappers.h"
@@ -28,12 +30,19 @@
 namespace fgmpi::checkpoint {
 namespace {
 
+/// So many checkpoints in a row leave out what the one before has: a restart reads all of them.
+constexpr uint32_t kMostBased = 8;
+
 /// A process that saves its ranks.
 struct SavingProcess {
   std::string folder, restart;
   CheckpointWriter writer;
+  PageListWriter list;
+  PageList before;             ///< of the checkpoint on which this one is based
+  uint32_t based = 0;          ///< how many files in a row are based on others
   std::string words;           ///< of the job, for the child
   uint64_t number = 0;         ///< of the checkpoint that is taken
+  uint64_t latest = 0;         ///< that this process has begun to write in this run; 0: none
   uint32_t stopped = 0;        ///< ranks that wait for the fork
   LayerRank* first = nullptr;  ///< of them
   pid_t child = 0;             ///< that writes; 0: none
@@ -70,6 +79,28 @@ struct MemoryWriting {
   std::vector<uintptr_t, MappedAllocator<uintptr_t>> stacks;
 };
 
+/// Writes those of the pages [first, end) that are not as they were.
+Status write_pages(BlockKind kind, uint32_t rank, uintptr_t first, uintptr_t end) {
+  SavingProcess& process = saving();
+  const bool whole = !process.before.is_open();
+  // Pages that are zero now may have held something else in the checkpoint before.
+  if (!whole) kind = BlockKind::kImage;
+  uintptr_t from = first;  // pages from here on are to be written
+  const auto write_up_to = [&](uintptr_t page) -> Status {
+    if (page == from) return {};
+    return process.writer.write(kind, rank, from, reinterpret_cast<const void*>(from), page - from);
+  };
+  for (uintptr_t page = first; page < end; page += kBlockPageBytes) {
+    const uint64_t hash = hash_of_page(reinterpret_cast<const void*>(page));
+    FGMPI_TRY(process.list.add({page, hash}));
+    const PageRecord* before = whole ? nullptr : process.before.find(page);
+    if (!before || before->hash != hash) continue;
+    FGMPI_TRY(write_up_to(page));
+    from = page + kBlockPageBytes;
+  }
+  return write_up_to(end);
+}
+
 /// Writes the pages of a range that were written.
 void write_range(uint32_t index, const RankMemoryRange& range, void* data) {
   auto* work = static_cast<MemoryWriting*>(data);
@@ -82,9 +113,7 @@ void write_range(uint32_t index, const RankMemoryRange& range, void* data) {
   const auto kind = range.part == RankMemoryPart::kImage ? BlockKind::kImage : BlockKind::kMemory;
   work->pages.visit(low, high, [&](uintptr_t first, uintptr_t end) {
     if (range.part == RankMemoryPart::kStack) first = std::max(first, work->stacks[index]);
-    if (first >= end || !work->failed.ok()) return;
-    work->failed =
-        saving().writer.write(kind, rank, first, reinterpret_cast<const void*>(first), end - first);
+    if (first < end && work->failed.ok()) work->failed = write_pages(kind, rank, first, end);
   });
   if (range.protection == (PROT_READ | PROT_WRITE) || range.of_file || !work->failed.ok()) return;
   const MemoryProtection protection{high - low, static_cast<uint64_t>(range.protection)};
@@ -101,26 +130,43 @@ Status write_ranks(const ProcessSlots& slots) {
   work.stacks.resize(slots.count);
   for (const LayerRank* rank = saving().first; rank; rank = rank->next_stopped) {
     const auto of_job = static_cast<uint32_t>(rank->world_rank);
-    work.stacks[of_job - work.first] = reinterpret_cast<uintptr_t>(rank->root.stack);
+    work.stacks[of_job - work.first] = page_down(reinterpret_cast<uintptr_t>(rank->root.stack));
     FGMPI_TRY(writer.write(BlockKind::kRank, of_job, 0, &rank->root, sizeof rank->root));
   }
   if (const char* reason = fgmpi_memory_of_ranks(0, slots.count, write_range, &work))
     return error(MPI_ERR_OTHER, "%s", reason);
   FGMPI_TRY(std::move(work.failed));
+  FGMPI_TRY(saving().list.finish());
   return writer.finish();
 }
 
 [[noreturn]] void write_in_child(const ProcessSlots& slots) {
   // What is open would keep pipes and connections of the job open for as long as the child writes.
   const auto file = static_cast<unsigned>(saving().writer.descriptor());
+  const auto list = static_cast<unsigned>(saving().list.descriptor());
+  const unsigned low = std::min(file, list), high = std::max(file, list);
   raw_call(SYS_close, STDIN_FILENO);
   raw_call(SYS_close, STDOUT_FILENO);
-  if (file > 3) close_descriptors(3, file - 1);
-  close_descriptors(file + 1, ~0u);
+  if (low > 3) close_descriptors(3, low - 1);
+  if (high > low + 1) close_descriptors(low + 1, high - 1);
+  close_descriptors(high + 1, ~0u);
   const Status written = write_ranks(slots);
   if (!written.ok()) say("a checkpoint could not be written", written.what().c_str());
   raw_call(SYS_exit_group, written.ok() ? 0 : 1);
   __builtin_unreachable();
+}
+
+/// Opens the list of the pages of the latest complete checkpoint of this run. Returns its number; 0:
+/// the file is to have all pages.
+uint64_t find_base(uint32_t process) {
+  SavingProcess& me = saving();
+  const uint64_t base = me.latest;
+  const std::string file = complete_file(me.folder, base, process);
+  const bool usable = base != 0 && me.based < kMostBased && access(file.c_str(), R_OK) == 0 &&
+                      me.before.open(page_list_of(file)).ok();
+  if (!usable) me.before.close();
+  me.based = usable ? me.based + 1 : 0;
+  return usable ? base : 0;
 }
 
 /// Makes the file, and forks.
@@ -135,13 +181,18 @@ Status begin_to_write() {
   header.world_ranks = static_cast<uint32_t>(slots.total);
   header.number = saving().number;
   saving().words = job_words(slots.stack_bytes);
+  header.base = find_base(header.process);
+  FGMPI_TRY(saving().list.open(
+      page_list_of(file_to_write(saving().folder, saving().number, header.process))));
   FGMPI_TRY(saving().writer.open(file_to_write(saving().folder, saving().number, header.process),
                                  header));
   const long child = raw_call(SYS_clone, 0);  // its end sends no signal
   if (child == 0) write_in_child(slots);
   saving().writer.close();
+  saving().list.close();
   if (child < 0) return error(MPI_ERR_OTHER, "fork: %s", std::strerror(static_cast<int>(-child)));
   saving().child = static_cast<pid_t>(child);
+  saving().latest = saving().number;
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -76,6 +77,18 @@ Status list_files(const std::string& checkpoint, uint64_t number, std::vector<st
   return {};
 }
 
+/// Adds a checkpoint, and those that have pages which its files leave out.
+void add_with_bases(const std::string& folder, uint64_t number, std::set<uint64_t>* needed) {
+  if (number == 0 || !needed->insert(number).second) return;
+  uint32_t processes = 1;
+  for (uint32_t process = 0; process < processes; ++process) {
+    CheckpointReader reader;
+    if (!reader.open(file_of(path_of(folder, number), process)).ok()) continue;
+    processes = reader.header().processes;
+    add_with_bases(folder, reader.header().base, needed);
+  }
+}
+
 Status sync_folder(const std::string& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool synced = fd >= 0 && ::fsync(fd) == 0;
@@ -122,6 +135,10 @@ std::string file_to_write(const std::string& folder, uint64_t number, uint32_t p
   return file_of(path_of(folder, number) + kUnfinished, process);
 }
 
+std::string complete_file(const std::string& folder, uint64_t number, uint32_t process) {
+  return file_of(path_of(folder, number), process);
+}
+
 Status complete_checkpoint(const std::string& folder, uint64_t number) {
   const std::string path = path_of(folder, number), unfinished = path + kUnfinished;
   std::vector<std::string> files;
@@ -133,8 +150,11 @@ Status complete_checkpoint(const std::string& folder, uint64_t number) {
   FGMPI_TRY(sync_folder(folder));
   const std::vector<uint64_t> complete = complete_numbers(folder);
   constexpr size_t kKept = 2;
-  for (size_t i = kKept; i < complete.size(); ++i)
-    fs::remove_all(path_of(folder, complete[i]), reason);
+  std::set<uint64_t> needed;
+  for (size_t i = 0; i < std::min(kKept, complete.size()); ++i)
+    add_with_bases(folder, complete[i], &needed);
+  for (const uint64_t each : complete)
+    if (!needed.contains(each)) fs::remove_all(path_of(folder, each), reason);
   for (const uint64_t before : numbers_of(folder, kUnfinished))
     if (before < number) fs::remove_all(path_of(folder, before) + kUnfinished, reason);
   return {};

@@ -21,8 +21,8 @@ inline constexpr const char* kWanted = "wanted";
 Status begin_checkpoint(const std::string& folder, uint64_t number);
 /// The file that a process writes.
 std::string file_to_write(const std::string& folder, uint64_t number, uint32_t process);
-/// All files were written: the checkpoint becomes complete. All but it and the one before are
-/// removed. Errors: MPI_ERR_IO: a file is missing, of another checkpoint, or lacks ranks.
+/// All files were written: the checkpoint becomes complete. All but it and the one before, and
+/// those on which these are based, are removed. Errors: MPI_ERR_IO: a file is missing, of another checkpoint, or lacks ranks.
 Status complete_checkpoint(const std::string& folder, uint64_t number);
 /// The numbers of checkpoints whose files are all written, but which are not complete.
 std::vector<uint64_t> written_checkpoints(const std::string& folder);
@@ -30,6 +30,8 @@ std::vector<uint64_t> written_checkpoints(const std::string& folder);
 uint64_t next_checkpoint(const std::string& folder);
 /// Finds the latest complete checkpoint. Errors: MPI_ERR_IO: there is none.
 Status find_checkpoint(const std::string& folder, uint64_t* number);
+/// A process's file of a complete checkpoint.
+std::string complete_file(const std::string& folder, uint64_t number, uint32_t process);
 /// The files of a complete checkpoint, by process. Errors: MPI_ERR_IO, as complete_checkpoint().
 Status list_checkpoint(const std::string& folder, uint64_t number, std::vector<std::string>* files);
 

@@ -2,6 +2,7 @@
 //
 //   DIR/NUMBER.tmp/PROCESS.ckpt    while it is written
 //   DIR/NUMBER/PROCESS.ckpt        when the files of all processes are complete
+//   DIR/NUMBER/PROCESS.pages       beside it (page_list.h)
 //
 //   0       CheckpointHeader
 //   ...     blocks: BlockHeader and `stored` bytes, which are `bytes` when they are unpacked
@@ -19,7 +20,7 @@
 namespace fgmpi::checkpoint {
 
 inline constexpr char kCheckpointMagic[8] = {'f', 'g', 'm', 'p', 'i', 'c', 'p', 't'};
-inline constexpr uint32_t kCheckpointVersion = 1;
+inline constexpr uint32_t kCheckpointVersion = 2;
 inline constexpr size_t kBlockBytes = 256 << 10, kBlockPageBytes = 4 << 10;
 inline constexpr size_t kBuildIdBytes = 32;
 
@@ -39,11 +40,14 @@ struct CheckpointHeader {
   uint32_t first_rank, ranks;  ///< of MPI_COMM_WORLD in this file
   uint32_t world_ranks;
   uint64_t number;  ///< of the checkpoint
+  /// The checkpoint whose file of this process has the pages that this one leaves out, since they
+  /// are as they were (page_list.h); 0: this file has all.
+  uint64_t base;
   /// The builds that can read the memory, as the linker has named them; zeros behind shorter ones.
   uint8_t program[kBuildIdBytes], library[kBuildIdBytes];
   uint64_t checksum;  ///< of all before it
 };
-static_assert(sizeof(CheckpointHeader) == 112);
+static_assert(sizeof(CheckpointHeader) == 120);
 
 /// Memory that is not readable and writable.
 struct MemoryProtection {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "checkpoint/file/folder.h"
+#include "checkpoint/file/page_list.h"
 #include "checkpoint/file/reader.h"
 #include "checkpoint/file/writer.h"
 
@@ -157,14 +158,15 @@ TEST_F(CheckpointFiles, TellThatTheDiskIsFull) {
 }
 
 /// Writes the files of a checkpoint, but not that of process `but`.
-void write_checkpoint(const std::string& folder, uint64_t number, uint32_t processes,
-                      uint32_t but) {
+void write_checkpoint(const std::string& folder, uint64_t number, uint32_t processes, uint32_t but,
+                      uint64_t base = 0) {
   ASSERT_TRUE(begin_checkpoint(folder, number).ok());
   for (uint32_t p = 0; p < processes; ++p) {
     if (p == but) continue;
     CheckpointWriter writer;
-    ASSERT_TRUE(
-        writer.open(file_to_write(folder, number, p), header_of(p, processes, number)).ok());
+    CheckpointHeader header = header_of(p, processes, number);
+    header.base = base;
+    ASSERT_TRUE(writer.open(file_to_write(folder, number, p), header).ok());
     ASSERT_TRUE(writer.finish().ok());
   }
 }
@@ -195,6 +197,70 @@ TEST_F(CheckpointFiles, AreCompleteOnlyTogether) {
   EXPECT_EQ(files, (std::vector<std::string>{folder + "/4/0.ckpt", folder + "/4/1.ckpt"}));
   EXPECT_TRUE(fs::exists(folder + "/3"));
   EXPECT_FALSE(fs::exists(folder + "/2"));
+}
+
+TEST_F(CheckpointFiles, StayWhileOthersAreBasedOnThem) {
+  const std::pair<uint64_t, uint64_t> kBases[] = {{1, 0}, {2, 1}, {3, 2}, {4, 3}, {5, 0}, {6, 5}};
+  for (const auto& [number, base] : kBases) {
+    write_checkpoint(folder_, number, 2, 2, base);
+    ASSERT_TRUE(complete_checkpoint(folder_, number).ok());
+    for (uint64_t before = 1; before <= number; ++before)
+      EXPECT_EQ(fs::exists(folder_ + "/" + std::to_string(before)), number < 6 || before > 4)
+          << before << " at " << number;
+  }
+}
+
+TEST_F(CheckpointFiles, AreWrittenWhenAllHaveTheirNames) {
+  write_checkpoint(folder_, 7, 3, 1);
+  EXPECT_TRUE(written_checkpoints(folder_).empty());
+  EXPECT_EQ(next_checkpoint(folder_), 8u);
+  write_checkpoint(folder_, 8, 3, 3);
+  EXPECT_EQ(written_checkpoints(folder_), std::vector<uint64_t>{8});
+  ASSERT_TRUE(complete_checkpoint(folder_, 8).ok());
+  EXPECT_TRUE(written_checkpoints(folder_).empty());
+  EXPECT_FALSE(fs::exists(folder_ + "/7.tmp"));  // nothing will come of it
+  EXPECT_EQ(next_checkpoint(folder_), 9u);
+}
+
+TEST_F(CheckpointFiles, ListPages) {
+  std::mt19937_64 random(5);
+  const std::string path = page_list_of(folder_ + "/0.ckpt");
+  EXPECT_EQ(path, folder_ + "/0.pages");
+  for (const size_t count : {0, 1, 1023, 1024, 1025, 5000}) {
+    std::map<uint64_t, uint64_t> pages;
+    while (pages.size() < count) pages[random() % 100'000 * kBlockPageBytes] = random();
+    PageListWriter writer;
+    ASSERT_TRUE(writer.open(path).ok());
+    for (const auto& [address, hash] : pages) ASSERT_TRUE(writer.add({address, hash}).ok());
+    ASSERT_TRUE(writer.finish().ok());
+    PageList list;
+    ASSERT_TRUE(list.open(path).ok());
+    EXPECT_EQ(list.size(), count);
+    const auto expect = [&](uint64_t address) {
+      const PageRecord* found = list.find(address);
+      const auto page = pages.find(address);
+      ASSERT_EQ(found != nullptr, page != pages.end());
+      if (found) {
+        EXPECT_EQ(found->hash, page->second);
+      }
+    };
+    for (uint64_t address = 0; address < 100'000 * kBlockPageBytes; address += kBlockPageBytes)
+      expect(address);
+    for (int i = 0; i < 1000; ++i) expect(random() % 100'000 * kBlockPageBytes);
+  }
+  // Each bit counts.
+  std::string bytes;
+  {
+    std::ifstream in(path);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  for (int i = 0; i < 200; ++i) {
+    std::string damaged = bytes;
+    damaged[random() % bytes.size()] ^= static_cast<char>(1 << random() % 8);
+    std::ofstream(path) << damaged;
+    PageList list;
+    EXPECT_FALSE(list.open(path).ok());
+  }
 }
 
 TEST_F(CheckpointFiles, AreRefusedInTheWrongPlace) {
