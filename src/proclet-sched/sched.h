@@ -218,10 +218,12 @@ constexpr int kMostTrimmers = 8;
 void add_trimmer(bool (*trim)());
 
 /// Where the stacks of the ranks of the next create_ranks() are, in memory that is mapped already:
-/// that of rank i ends at slots + i * stride + end, and has at most `end` bytes with its guard.
+/// that of rank i ends at slots + i * stride + end, and has at most `end` bytes with its guard. The
+/// last `record` bytes of each stack are not for frames: their owner keeps there what goes where
+/// the stack goes. They are packed with it (packing.h), and dropped when the rank has ended.
 struct StackPlaces {
   char* slots = nullptr;
-  size_t stride = 0, end = 0;
+  size_t stride = 0, end = 0, record = 0;
 };
 void place_stacks(const StackPlaces& places);
 

@@ -76,7 +76,8 @@ void update_extras() {
 
 [[gnu::noinline, gnu::cold]] void make_context(Proclet* p) {
   if (restore_context(p)) return;
-  p->context = processor::new_context<proclet_main>(stack_top(p), p->stack_size - kColouring);
+  p->context = processor::new_context<proclet_main>(
+      stack_top(p), static_cast<size_t>(stack_top(p) - p->stack_low));
   record_first_run(p);
 }
 

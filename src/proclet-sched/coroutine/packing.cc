@@ -153,8 +153,10 @@ struct UsedPages {
   size_t bytes;
 };
 
+/// What is packed: the frames, and a record above them.
 size_t used_bytes(const Proclet* p, const char* context) {
-  return static_cast<size_t>(stack_top(p) - context);
+  const char* end = g_scheduler.places.record ? p->stack_low + p->stack_size : stack_top(p);
+  return static_cast<size_t>(end - context);
 }
 
 /// May the stack of this rank, which has begun, be packed now?

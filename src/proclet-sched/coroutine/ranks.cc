@@ -59,7 +59,8 @@ Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
 /// The stacks of ranks whose places are given.
 Status take_stacks(uint32_t count) {
   const StackPlaces& places = g_scheduler.places;
-  const size_t wanted = g_scheduler.options.stack_size, most = places.end - 2 * guard_bytes();
+  const size_t wanted = g_scheduler.options.stack_size;
+  const size_t most = page_down(places.end - 2 * guard_bytes() - places.record);
   if (wanted > most)
     return error(MPI_ERR_NO_MEM,
                  "FGMPI_STACK_SIZE: %zu KiB do not fit beside the heaps of so many ranks "
@@ -67,7 +68,7 @@ Status take_stacks(uint32_t count) {
                  wanted >> 10, most >> 10);
   const size_t size =
       wanted ? wanted : std::min(default_stack_size(count, address_space_left(), -1), most);
-  g_scheduler.stacks.take(count, page_down(size), places);
+  g_scheduler.stacks.take(count, page_down(size) + places.record, places);
   return {};
 }
 

@@ -68,6 +68,7 @@ void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& pla
   release();
   stack_size_ = page_up(stack_size);
   slot_size_ = places.stride;
+  record_bytes_ = places.record;
   guard_bytes_ = places.end - stack_size_;
   base_ = places.slots;
   owned_ = false;
@@ -83,6 +84,7 @@ void StackRegion::release() {
   if (base_ && owned_) munmap(base_, static_cast<uint64_t>(count_) * slot_size_);
   base_ = nullptr;
   count_ = 0;
+  record_bytes_ = 0;
   owned_ = true;
 }
 

@@ -43,7 +43,8 @@ class StackRegion {
   /// Reserves `count` slots. `stack_size` is rounded up to pages. An error says how many slots
   /// would fit. The stacks are executable where the program asks for that.
   Status reserve(uint32_t count, size_t stack_size, const char* what);
-  /// As reserve(), in memory that is mapped already and stays so. REQUIRES: the stacks fit.
+  /// As reserve(), in memory that is mapped already and stays so. REQUIRES: the stacks fit, with
+  /// the records that are part of them.
   void take(uint32_t count, size_t stack_size, const StackPlaces& places);
   void release();
 
@@ -56,9 +57,9 @@ class StackRegion {
 
   char* low(uint32_t slot) const { return base_ + slot * slot_size_ + guard_bytes_; }
   size_t stack_size() const { return stack_size_; }
-  /// One past the highest usable byte, after colouring.
+  /// One past the highest byte for frames, after colouring.
   char* top(uint32_t slot) const {
-    return low(slot) + stack_size() - (slot % kColours) * kColourBytes;
+    return low(slot) + stack_size() - record_bytes_ - (slot % kColours) * kColourBytes;
   }
   /// Bytes of the pages of all stacks that were written.
   uint64_t written() const;
@@ -74,7 +75,8 @@ class StackRegion {
   size_t slot_size_ = 0;    ///< from one slot to the next
   size_t guard_bytes_ = 0;  ///< from the start of a slot to its stack
   size_t stack_size_ = 0;
-  bool owned_ = true;  ///< release() unmaps the slots
+  size_t record_bytes_ = 0;  ///< at the end of each stack (StackPlaces)
+  bool owned_ = true;        ///< release() unmaps the slots
   uint32_t count_ = 0;
   uint32_t canary_from_ = 0;  ///< slots from here on have canaries
   StackGuard guard_ = StackGuard::kGuardPages;
