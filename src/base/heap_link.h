@@ -86,8 +86,6 @@ struct HeapHooks {
   /// from the roots, nor from the rank's mappings. None where blocks are not recorded.
   void (*find_leaks)(uint32_t index, const MemoryRange* roots, size_t count,
                      void (*visit)(const LeakedBlocks& leak, void* data), void* data);
-  /// Does code at this place act for its rank, rather than for the process? Any thread.
-  bool (*is_for_rank)(const void* place);
   /// The rank in whose slot the address is, or -1. Any thread.
   int64_t (*owner_of)(const void* address);
   /// Calls visit(range, is_mapping, data) for all memory that the rank's heap has ever given to its
@@ -95,6 +93,13 @@ struct HeapHooks {
   void (*visit_memory)(uint32_t index,
                        void (*visit)(const MemoryRange& range, bool is_mapping, void* data),
                        void* data);
+  /// The rank for which code at this place allocates on the calling thread; -1: for the process.
+  /// Any thread.
+  int64_t (*rank_for)(const void* place);
+  /// Between the two calls, which may be nested, what the C library allocates on the calling thread
+  /// is the rank's. Any thread; nothing in between may switch.
+  void (*begin_for_rank)();
+  void (*end_for_rank)();
 };
 
 }  // namespace fgmpi::heap

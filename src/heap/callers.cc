@@ -19,12 +19,18 @@ constexpr std::string_view kOfProcess[] = {
     "libpsm",        "libpthread.so",   "libdl.so",      "libstdc++.so"};
 
 /// Functions of these libraries that give their caller the memory.
-constexpr std::string_view kForCaller[] = {"strdup",     "__strdup",     "strndup", "__strndup",
-                                           "wcsdup",     "realpath",     "getcwd",  "getdelim",
-                                           "__getdelim", "_IO_getdelim", "getline"};
-/// Strings and their streams, in C++'s library: beginnings of symbols.
-constexpr std::string_view kStrings[] = {"_ZNSt7__cxx1112basic_string", "_ZNSs", "_ZNSbIw",
-                                         "_ZNSt7__cxx1115basic_stringbuf"};
+constexpr std::string_view kForCaller[] = {
+    "strdup",          "__strdup", "strndup",   "__strndup",  "wcsdup",
+    "realpath",        "getcwd",   "getdelim",  "__getdelim", "_IO_getdelim",
+    "getline",         "tsearch",  "__tsearch", "hcreate_r",  "_IO_default_pbackfail",
+    "_IO_str_overflow"};
+/// Strings and their streams, and streams of files, in C++'s library: beginnings of symbols.
+constexpr std::string_view kStrings[] = {"_ZNSt7__cxx1112basic_string",
+                                         "_ZNSs",
+                                         "_ZNSbIw",
+                                         "_ZNSt7__cxx1115basic_stringbuf",
+                                         "_ZNSt13basic_filebuf",
+                                         "_ZNSt12__basic_file"};
 
 bool is_for_caller(const char* symbol, std::string_view module) {
   if (!symbol) return false;

@@ -119,12 +119,21 @@ bool grow_in_place(void* block, size_t bytes, const void* place) {
   return true;
 }
 
+/// Memory for what a block of a rank holds: of the rank for which the caller allocates, else, as
+/// for the C library, which may have got the block from a program, of the same rank.
+void* allocate_anew(const void* block, size_t bytes, const void* place) {
+  uint32_t index;
+  const bool may_lock = t_schedules_alone || g_process.threads;
+  if (!may_lock || finds_rank(&index, place)) return allocate(bytes, place);
+  return counted(g_process.slots.rank_of(block), kGranule, bytes, place);
+}
+
 /// realloc() of a block of a rank, on whatever stack.
 void* resize(void* block, size_t bytes, const void* place) {
   const size_t before = size_of(block);
   if (bytes <= before && (bytes > before / 2 || before <= 64)) return block;
   if (bytes > before && before > 0 && grow_in_place(block, bytes, place)) return block;
-  void* moved = allocate(bytes, place);
+  void* moved = allocate_anew(block, bytes, place);
   if (!moved) return nullptr;
   memcpy(moved, block, std::min(before, bytes));
   release(block);

@@ -22,6 +22,7 @@ const void* const g_nobody = nullptr;
 constinit HeapProcess g_process = {
     {&g_nobody, 0, 0, 0, 0, 1, 0, 0, 0, false, nullptr, nullptr}, {}, {}, false, false, 0};
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool t_schedules_alone = false;
+[[gnu::tls_model("initial-exec")]] thread_local constinit int t_for_rank = 0;
 
 bool is_rank_with_threads(uint32_t* index) {
   if (!g_process.threads || on_host_stack()) return false;
@@ -155,11 +156,24 @@ void visit_memory_of(uint32_t index,
   });
 }
 
-bool acts_for_rank(const void* place) { return is_for_rank(place); }
+int64_t rank_for(const void* place) {
+  uint32_t index;
+  return finds_rank(&index, place) ? int64_t{index} : -1;
+}
 
-constexpr HeapHooks kHooks = {attach,        use_of,   taken_of,       begin_threads,
-                              rank_ends,     table,    allocate_for,   find_leaks_of,
-                              acts_for_rank, owner_of, visit_memory_of};
+constexpr HeapHooks kHooks = {attach,
+                              use_of,
+                              taken_of,
+                              begin_threads,
+                              rank_ends,
+                              table,
+                              allocate_for,
+                              find_leaks_of,
+                              owner_of,
+                              visit_memory_of,
+                              rank_for,
+                              [] { ++t_for_rank; },
+                              [] { --t_for_rank; }};
 
 }  // namespace
 }  // namespace fgmpi::heap

@@ -78,9 +78,12 @@ class HeapUser {
   bool locked_;
 };
 
+/// How many calls are under way in which the C library allocates for the rank that calls it.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit int t_for_rank;
+
 /// Does code at this place allocate for its rank? Code in slots are images of programs.
 [[gnu::always_inline]] inline bool is_for_rank(const void* place) {
-  return g_process.slots.holds(place) || g_process.callers.is_for_rank(place);
+  return g_process.slots.holds(place) || g_process.callers.is_for_rank(place) || t_for_rank > 0;
 }
 
 /// Finds the rank for which code at this place allocates; false: the memory is the process's.

@@ -142,7 +142,7 @@ void* allocate_for_rank(uint32_t index, size_t bytes) {
   return g_hooks ? g_hooks->allocate(index, bytes) : std::malloc(bytes);
 }
 
-bool allocates_for_rank(const void* place) { return g_hooks && g_hooks->is_for_rank(place); }
+bool allocates_for_rank(const void* place) { return g_hooks && g_hooks->rank_for(place) >= 0; }
 
 bool ranks_have_heaps() { return g_hooks != nullptr; }
 
@@ -157,6 +157,11 @@ void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
   };
   if (g_hooks) g_hooks->find_leaks(index, roots.data(), roots.size(), call, &visit);
 }
+
+int64_t rank_of_slot(const void* address) { return g_hooks ? g_hooks->owner_of(address) : -1; }
+int64_t rank_for(const void* place) { return g_hooks ? g_hooks->rank_for(place) : -1; }
+MemoryForRank::MemoryForRank() { g_hooks->begin_for_rank(); }
+MemoryForRank::~MemoryForRank() { g_hooks->end_for_rank(); }
 
 const heap::SlotPlaces& slot_places() { return g_places; }
 

@@ -35,6 +35,20 @@ heap::HeapUse heap_use_of(uint32_t index);
 /// Calls visit for each place from which the rank has leaked blocks (HeapHooks::find_leaks).
 void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
                     void (*visit)(const heap::LeakedBlocks& leak));
+/// The rank in whose slot the address lies; -1: it lies in none. Any thread.
+int64_t rank_of_slot(const void* address);
+/// The rank for which code at this place allocates on the calling thread; -1: for the process. Any
+/// thread.
+int64_t rank_for(const void* place);
+/// While it lives, what the C library allocates on the calling thread is the rank's. Nothing may
+/// switch meanwhile. REQUIRES: ranks have heaps.
+class MemoryForRank {
+ public:
+  MemoryForRank();
+  ~MemoryForRank();
+  MemoryForRank(const MemoryForRank&) = delete;
+  MemoryForRank& operator=(const MemoryForRank&) = delete;
+};
 /// Where the slots of this process are. REQUIRES: ranks_have_heaps().
 const heap::SlotPlaces& slot_places();
 /// Calls visit(range, is_mapping, data) for all memory of the rank's heap (HeapHooks::visit_memory).
