@@ -11,21 +11,10 @@
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
+#include "privatize/libc/libc_state.h"
 #include "privatize/load/guests.h"
 
 namespace fgmpi::privatize {
-
-/// The random numbers and strtok of one image. Created when a rank first uses any of them.
-struct LibcState {
-  random_data random{};
-  char random_state[128];  // bytes; as many as the C library has by default
-  drand48_data drand{};
-  char* strtok_rest = nullptr;
-
-  explicit LibcState(unsigned seed) {
-    initstate_r(seed, random_state, sizeof random_state, &random);
-  }
-};
 
 namespace {
 
@@ -35,7 +24,8 @@ LibcState* state() {
   sched::Proclet* p = sched::running();
   if (!p || !p->image) return nullptr;
   auto* image = static_cast<Image*>(p->image);
-  if (!image->libc) image->libc = new LibcState(1);
+  if (!image->libc) image->libc = new LibcState;
+  if (!image->libc->begun) image->libc->begin();
   return image->libc;
 }
 

@@ -12,119 +12,26 @@
 // As in any process, the end of a thread destroys its values (for a rank that is pthread_exit in
 // main), and exit does not.
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <threads.h>
 
 #include <atomic>
-#include <mutex>
 #include <new>
-#include <unordered_map>
 #include <utility>
 
-#include "base/plain_mutex.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
+#include "privatize/libc/thread_values.h"
 #include "privatize/load/guests.h"
 #include "proclet-sched/coroutine/annotate.h"
 
 namespace fgmpi::privatize {
 
-/// The values of one rank or thread: a hash table with open addressing, at most half full. Keys are
-/// consecutive numbers, so the first probe finds most of them.
-class ThreadValues {
- public:
-  ThreadValues() = default;
-  ThreadValues(const ThreadValues&) = delete;
-  ThreadValues& operator=(const ThreadValues&) = delete;
-  ~ThreadValues() { free(entries_); }
-
-  void* get(pthread_key_t key) const { return entries_ ? find(key)->value : nullptr; }
-
-  /// False when out of memory.
-  bool set(pthread_key_t key, void* value) {
-    if (!entries_ && !resize(8)) return false;
-    ThreadKeyValue* entry = find(key);
-    if (entry->key == 0) {
-      if (!value) return true;
-      if (2 * (used_ + 1) > size()) {
-        if (!make_room()) return false;
-        entry = find(key);
-      }
-      entry->key = key;
-      ++used_;
-    }
-    entry->value = value;
-    return true;
-  }
-
-  /// Removes and returns the first value, from entry *at on, for which wanted(key) is true;
-  /// nullptr: there is none. *at becomes its entry.
-  template <class Wanted>
-  void* take(uint32_t* at, Wanted wanted) {
-    for (; entries_ && *at < size(); ++*at)
-      if (entries_[*at].value && wanted(entries_[*at].key))
-        return std::exchange(entries_[*at].value, nullptr);
-    return nullptr;
-  }
-
-  template <class See>
-  void visit(See&& see) const {
-    for (uint32_t i = 0; entries_ && i < size(); ++i)
-      if (entries_[i].value) see(&entries_[i].value);
-  }
-
- private:
-  struct ThreadKeyValue {
-    pthread_key_t key;  ///< 0: free
-    void* value;
-  };
-
-  uint32_t size() const { return mask_ + 1; }
-
-  /// The key's entry, or the free one where it would go.
-  ThreadKeyValue* find(pthread_key_t key) const {
-    uint32_t i = key & mask_;
-    while (entries_[i].key != key && entries_[i].key != 0) i = (i + 1) & mask_;
-    return &entries_[i];
-  }
-
-  bool resize(uint32_t size) {
-    auto* fresh = static_cast<ThreadKeyValue*>(calloc(size, sizeof(ThreadKeyValue)));
-    if (!fresh) return false;
-    ThreadKeyValue* old = std::exchange(entries_, fresh);
-    uint32_t old_mask = std::exchange(mask_, size - 1);
-    used_ = 0;
-    for (uint32_t i = 0; old && i <= old_mask; ++i) {
-      if (!old[i].value) continue;
-      *find(old[i].key) = old[i];
-      ++used_;
-    }
-    free(old);
-    return true;
-  }
-
-  /// Drops keys without a value, and doubles the table where that does not make enough room.
-  /// Returns false when out of memory.
-  bool make_room() {
-    uint32_t live = 0;
-    for (uint32_t i = 0; i < size(); ++i) live += entries_[i].value ? 1 : 0;
-    return resize(4 * (live + 1) > size() ? 2 * size() : size());
-  }
-
-  ThreadKeyValue* entries_ = nullptr;
-  uint32_t mask_ = 0;
-  uint32_t used_ = 0;  ///< entries with a key
-};
-
 namespace {
 
-using Destructor = void(void*);
-
-/// Above the C library's keys in every version of it.
-constexpr pthread_key_t kFirstKey = 1 << 16;
+using Destructor = ThreadKeys::Destructor;
 
 /// A function of the C library, looked up at its first call. A static variable with a guard could
 /// deadlock here: the look-up may allocate, and an allocator may itself call these functions.
@@ -157,47 +64,27 @@ void end_of_thread(void*) {
   delete std::exchange(t_values, nullptr);
 }
 
-/// The keys that this file has made. Thread rule: any thread.
-class ThreadKeys {
+/// Makes the ends of threads destroy their values. Never destroyed: threads may end after static
+/// objects have been destroyed.
+class EndsOfThreads {
  public:
-  ThreadKeys() { ok_ = g_create.get()(&end_of_thread_key_, end_of_thread) == 0; }
-
-  int add(pthread_key_t* key, Destructor* destructor) {
-    std::lock_guard lock(mutex_);
-    if (!ok_ || next_ == UINT_MAX) return EAGAIN;
-    *key = next_++;
-    destructors_.emplace(*key, destructor);
-    return 0;
-  }
-
-  bool remove(pthread_key_t key) {
-    std::lock_guard lock(mutex_);
-    return destructors_.erase(key) != 0;
-  }
-
-  /// The key's destructor; nullptr where it has none, or has been deleted.
-  Destructor* destructor(pthread_key_t key) {
-    std::lock_guard lock(mutex_);
-    auto found = destructors_.find(key);
-    return found == destructors_.end() ? nullptr : found->second;
-  }
-
-  /// Makes the end of the calling thread destroy its values. Returns 0 or an error number.
-  int destroy_at_end_of_thread() { return g_set.get()(end_of_thread_key_, this); }
+  EndsOfThreads() { ok_ = g_create.get()(&key_, end_of_thread) == 0; }
+  /// Returns 0 or an error number.
+  int destroy_values_of_caller() { return ok_ ? g_set.get()(key_, this) : ENOMEM; }
 
  private:
-  PlainMutex mutex_;
-  std::unordered_map<pthread_key_t, Destructor*> destructors_;
-  pthread_key_t next_ = kFirstKey;
-  pthread_key_t end_of_thread_key_ = 0;  ///< a key of the C library: its destructor runs ours
+  pthread_key_t key_ = 0;  ///< a key of the C library: its destructor runs ours
   bool ok_ = false;
 };
 
-/// The keys of the process. Never destroyed: threads may end after static objects have
-/// been destroyed.
-ThreadKeys& keys() {
-  static ThreadKeys& keys = *new ThreadKeys;
-  return keys;
+EndsOfThreads& ends_of_threads() {
+  static EndsOfThreads& ends = *new EndsOfThreads;
+  return ends;
+}
+
+ThreadKeys& keys_of_caller() {
+  static ThreadKeys& of_process = *new ThreadKeys;
+  return of_process;
 }
 
 void destroy(ThreadValues* values) {
@@ -205,7 +92,7 @@ void destroy(ThreadValues* values) {
   for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS; ++round) {
     bool any = false;
     Destructor* destructor = nullptr;
-    auto wanted = [&](pthread_key_t key) { return (destructor = keys().destructor(key)); };
+    auto wanted = [&](pthread_key_t key) { return (destructor = values->keys().destructor(key)); };
     for (uint32_t at = 0; void* value = values->take(&at, wanted); ++at) {
       destructor(value);
       any = true;
@@ -220,10 +107,7 @@ void visit_thread_values(const Image& image, const std::function<void(void* cons
   if (image.values) image.values->visit(see);
 }
 
-void forget_thread_values(Image* image) {
-  delete image->values;
-  image->values = nullptr;
-}
+void forget_thread_values(Image* image) { delete std::exchange(image->values, nullptr); }
 
 namespace {
 
@@ -246,7 +130,7 @@ int create(pthread_key_t* key, Destructor* destructor, const void* caller) {
   bool own_globals = g_mode == ImageMode::kImages || g_mode == ImageMode::kSingle;
   if ((own_globals && (in_image(key) || in_image(caller))) ||
       (is_guest(sched::running()) && (in_program(key) || in_program(caller))))
-    return keys().add(key, destructor);
+    return keys_of_caller().add(key, destructor) ? 0 : EAGAIN;
   return g_create.get()(key, destructor);
 }
 
@@ -254,8 +138,8 @@ int set(pthread_key_t key, void* value) {
   ThreadValues** values = place_of_values();
   if (!*values) {
     if (!value) return 0;
-    if (values == &t_values && keys().destroy_at_end_of_thread() != 0) return ENOMEM;
-    *values = new (std::nothrow) ThreadValues;
+    if (values == &t_values && ends_of_threads().destroy_values_of_caller() != 0) return ENOMEM;
+    *values = new (std::nothrow) ThreadValues(&keys_of_caller());
     if (!*values) return ENOMEM;
   }
   return (*values)->set(key, value) ? 0 : ENOMEM;
@@ -276,8 +160,8 @@ FGMPI_INTERPOSE int pthread_key_create(pthread_key_t* key, void (*destructor)(vo
 }
 
 FGMPI_INTERPOSE int pthread_key_delete(pthread_key_t key) noexcept {
-  if (key < kFirstKey) return g_delete.get()(key);
-  if (!keys().remove(key)) return EINVAL;
+  if (key < ThreadKeys::kFirst) return g_delete.get()(key);
+  if (!keys_of_caller().remove(key)) return EINVAL;
   // POSIX leaves freeing the value to the program. libgfortran does not free it, which leak
   // checkers need to know.
   fgmpi::sched::annotate::forgotten(pthread_getspecific(key));
@@ -285,13 +169,13 @@ FGMPI_INTERPOSE int pthread_key_delete(pthread_key_t key) noexcept {
 }
 
 FGMPI_INTERPOSE void* pthread_getspecific(pthread_key_t key) noexcept {
-  if (key < kFirstKey) return g_get.get()(key);
+  if (key < ThreadKeys::kFirst) return g_get.get()(key);
   const ThreadValues* values = *place_of_values();
   return values ? values->get(key) : nullptr;
 }
 
 FGMPI_INTERPOSE int pthread_setspecific(pthread_key_t key, const void* value) noexcept {
-  if (key < kFirstKey) return g_set.get()(key, value);
+  if (key < ThreadKeys::kFirst) return g_set.get()(key, value);
   return set(key, const_cast<void*>(value));
 }
 

@@ -144,6 +144,11 @@ void* allocate_for_rank(uint32_t index, size_t bytes) {
 
 bool allocates_for_rank(const void* place) { return g_hooks && g_hooks->rank_for(place) >= 0; }
 
+void* allocate_in_slot_of(const void* object, size_t bytes) {
+  const int64_t rank = rank_of_slot(object);
+  return rank < 0 ? std::malloc(bytes) : g_hooks->allocate(static_cast<uint32_t>(rank), bytes);
+}
+
 bool ranks_have_heaps() { return g_hooks != nullptr; }
 
 heap::HeapUse heap_use_of(uint32_t index) {

@@ -24,6 +24,9 @@ Status begin_rank_heaps(uint32_t ranks);
 Status check_rank_heaps(uint64_t first, uint64_t total);
 /// Memory for the program of a rank: in its heap, where it has one. nullptr: there is none.
 void* allocate_for_rank(uint32_t index, size_t bytes);
+/// Memory in the heap of the rank in whose slot the object lies, if it lies in one, else in that of
+/// the process. nullptr: there is none. Any thread. free() gives it back.
+void* allocate_in_slot_of(const void* object, size_t bytes);
 /// Called when a rank is about to start a thread.
 void begin_threads_of_heaps();
 /// Does code at this place act for its rank? False where ranks have no heaps. Any thread.
