@@ -201,6 +201,7 @@ void visit_swapped_areas(const std::function<void(const char* live, size_t size)
 }
 
 size_t swapped_bytes() { return g_swap.bytes; }
+size_t swapped_handlers() { return g_swap.handlers.size(); }
 
 void* thread_local_block(const ElfModule& module) {
   void* block = nullptr;
@@ -213,11 +214,12 @@ void* thread_local_block(const ElfModule& module) {
 }
 
 void init_areas(Image* image) {
-  if (!g_swap.handlers.empty()) image->handlers = new void*[g_swap.handlers.size()];
+  if (!image->handlers && !g_swap.handlers.empty())
+    image->handlers = new void*[g_swap.handlers.size()];
   for (size_t i = 0; i < g_swap.handlers.size(); ++i)
     image->handlers[i] = g_swap.handlers[i].initial;
   if (!g_swap.bytes) return;
-  image->areas = static_cast<char*>(allocate_for_rank(image->index, g_swap.bytes));
+  if (!image->areas) image->areas = static_cast<char*>(malloc(g_swap.bytes));
   FGMPI_CHECK(image->areas);
   for (const Area& a : g_swap.areas) {
     char* to = image->areas + a.offset;
@@ -278,11 +280,13 @@ void install_switch_hook(Image* first) {
 
 void use_for_ranks_without_image(Image* image) { g_swap.plain = image; }
 
+void forget_loaded_areas(const Image* image) {
+  // The areas in place need not be saved: the next image that is loaded overwrites them.
+  if (g_swap.loaded == image) g_swap.loaded = nullptr;
+}
+
 void free_areas(Image* image) {
-  if (g_swap.loaded == image) {
-    // The areas in place need not be saved: the next image that is loaded overwrites them.
-    g_swap.loaded = nullptr;
-  }
+  forget_loaded_areas(image);
   free(image->areas);
   delete[] image->handlers;
   image->areas = nullptr;

@@ -28,6 +28,7 @@ struct Image {
   char* areas = nullptr;      ///< its swapped areas while it is not loaded
   void** handlers = nullptr;  ///< its handlers of the C++ runtime while it is not loaded
   char** argv = nullptr;
+  struct RankRecord* record = nullptr;            ///< has what follows, where ranks have slots
   struct LibcState* libc = nullptr;               ///< libc_state.cc
   class ThreadValues* values = nullptr;           ///< thread_keys.cc
   class RankHandlers* signal_handlers = nullptr;  ///< handlers.cc
@@ -45,6 +46,7 @@ void add_swapped_pointer(void* live);
 /// known to need swapping.
 void add_areas_of_program();
 size_t swapped_bytes();
+size_t swapped_handlers();
 /// Calls see(live, size) for each area.
 void visit_swapped_areas(const std::function<void(const char* live, size_t size)>& see);
 /// Gives the standard C++ streams, at the end of the process, the state that they had before ranks
@@ -68,7 +70,8 @@ void forget_thread_values(Image* image);
 /// The calling thread's variables of the module, or nullptr.
 void* thread_local_block(const class ElfModule& module);
 
-/// Fills the areas of a new image with their initial values. REQUIRES: image->index is set and that
+/// Fills the areas of a new image with their initial values, in memory that the image has for them
+/// or gets now. REQUIRES: image->index is set and that
 /// image is made (its TLS template is read).
 void init_areas(Image* image);
 /// Copies the image's areas to the addresses where its code expects them.
@@ -83,5 +86,7 @@ void install_switch_hook(Image* first);
 void use_for_ranks_without_image(Image* image);
 /// Frees the areas of an image that is not loaded.
 void free_areas(Image* image);
+/// Called when the rank of this image has ended: its areas are written no more.
+void forget_loaded_areas(const Image* image);
 
 }  // namespace fgmpi::privatize

@@ -18,12 +18,12 @@
 #include <algorithm>
 #include <atomic>
 #include <utility>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/modules.h"
 #include "base/raw_call.h"
 #include "privatize/image/images.h"
+#include "privatize/image/rank_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/blocked_calls.h"
@@ -39,21 +39,6 @@
 namespace fgmpi::privatize {
 namespace {
 
-struct ExitHandler {
-  enum Kind : uint8_t { kAtExit, kOnExit, kThreadLocal, kQuick } kind;
-  union {
-    void (*function)(void*);
-    void (*with_status)(int, void*);
-  };
-  void* argument;
-  const void* dso = nullptr;  ///< in the module that registered it; nullptr: unknown
-};
-
-/// The exit handlers of a rank. Created when the first one is registered.
-struct ExitList {
-  std::vector<ExitHandler> handlers;
-};
-
 // Functions of the layer above (Runtime).
 void (*g_rank_exits)(int status) = nullptr;
 void (*g_thread_ends_process)(sched::Proclet* rank, int status) = nullptr;
@@ -66,7 +51,8 @@ ExitList* list_for(const void* object) {
   if (!early && !on_proclet()) return nullptr;
   if (g_mode == ImageMode::kShared && object && !is_guest(sched::running())) return nullptr;
   void** slot = early ? reinterpret_cast<void**>(&g_early_handlers) : &sched::running()->pending;
-  if (!*slot) *slot = new ExitList;
+  const auto* image = early ? nullptr : static_cast<const Image*>(sched::running()->image);
+  if (!*slot) *slot = image && image->record ? &image->record->exits : new ExitList;
   return static_cast<ExitList*>(*slot);
 }
 
@@ -76,8 +62,7 @@ bool add(ExitHandler handler, const void* dso) {
   handler.dso = dso;
   ExitList* list = list_for(handler.argument);
   if (!list) return false;
-  list->handlers.push_back(handler);
-  return true;
+  return list->handlers.push_back(handler);
 }
 
 /// Runs the wanted handlers, newest first. A handler may register others or call exit().
@@ -86,10 +71,10 @@ void run_handlers_if(sched::Proclet* p, int status, Wanted wanted) {
   auto* list = static_cast<ExitList*>(p->pending);
   if (!list) return;
   auto& handlers = list->handlers;
-  for (size_t i = handlers.size(); i > 0;) {
+  for (uint32_t i = handlers.size(); i > 0;) {
     ExitHandler h = handlers[--i];
     if (!wanted(h)) continue;
-    handlers.erase(handlers.begin() + static_cast<ptrdiff_t>(i));
+    handlers.erase(&handlers[i]);
     if (h.kind == ExitHandler::kOnExit) {
       h.with_status(status, h.argument);
     } else {
@@ -119,11 +104,14 @@ bool run_handlers_of(const void* dso) {
 
 [[noreturn]] void finish_rank(int status) {
   sched::Proclet* p = sched::running();
-  delete static_cast<ExitList*>(std::exchange(p->pending, nullptr));
+  auto* handlers = static_cast<ExitList*>(std::exchange(p->pending, nullptr));
+  const auto* image = static_cast<const Image*>(p->image);
+  if (!image || !image->record) delete handlers;
   close_own_files();
   forget_handlers_of_rank();
   if (sched::outside()) sched::EngineEntry::enter();
   if (g_rank_exits) g_rank_exits(status & 0xff);
+  if (image && image->record) forget_loaded_areas(image);
   end_rank_heap(sched::current()->index);
   sched::finish(status & 0xff);
 }

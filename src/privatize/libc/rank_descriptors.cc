@@ -213,7 +213,7 @@ const char* describe_descriptors(uint32_t index, void** list) {
   }
   const std::string& bytes = files.bytes;
   if (bytes.empty()) return nullptr;
-  *list = allocate_for_rank(index, bytes.size());
+  *list = allocate_in_slot_of(list, bytes.size());
   if (!*list) return "it has no memory left for the list of its files";
   memcpy(*list, bytes.data(), bytes.size());
   return nullptr;

@@ -21,9 +21,9 @@
 #include <utility>
 
 #include "privatize/image/images.h"
+#include "privatize/image/rank_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
-#include "privatize/libc/thread_values.h"
 #include "privatize/load/guests.h"
 #include "proclet-sched/coroutine/annotate.h"
 
@@ -82,9 +82,12 @@ EndsOfThreads& ends_of_threads() {
   return ends;
 }
 
+/// The keys of the calling thread's rank.
 ThreadKeys& keys_of_caller() {
   static ThreadKeys& of_process = *new ThreadKeys;
-  return of_process;
+  const sched::Proclet* rank = sched::rank_of_thread();
+  const auto* image = rank ? static_cast<const Image*>(rank->image) : nullptr;
+  return image && image->record ? image->record->keys : of_process;
 }
 
 void destroy(ThreadValues* values) {

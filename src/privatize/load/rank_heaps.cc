@@ -85,8 +85,7 @@ bool rank_heaps_are_named() {
          environment::text(settings::kRecords[settings::kRankMemory].name);
 }
 
-Status begin_rank_heaps(uint32_t ranks) {
-  if (!rank_heaps_are_wanted()) return {};
+Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
   if (!&fgmpi_heap_hooks)
     return error(
         MPI_ERR_ARG,
@@ -121,7 +120,7 @@ Status begin_rank_heaps(uint32_t ranks) {
   g_hooks = fgmpi_heap_hooks();
   fgmpi_heap_table = g_hooks->table();
   if (environment::text(environment::kCheckpointFolder)) record_descriptors(ranks);
-  sched::place_stacks({places.slots, places.stride, places.stacks_end});
+  sched::place_stacks({places.slots, places.stride, places.stacks_end, record_bytes});
   if (!g_images.in_slots()) return {};
   return g_images.move_to_slots(reinterpret_cast<uintptr_t>(places.slots) + places.images,
                                 places.stride);
@@ -136,10 +135,6 @@ Status check_rank_heaps(uint64_t first, uint64_t total) {
                static_cast<unsigned long long>(first), static_cast<unsigned long long>(total),
                static_cast<unsigned long long>(g_presumed.first),
                static_cast<unsigned long long>(g_presumed.total));
-}
-
-void* allocate_for_rank(uint32_t index, size_t bytes) {
-  return g_hooks ? g_hooks->allocate(index, bytes) : std::malloc(bytes);
 }
 
 bool allocates_for_rank(const void* place) { return g_hooks && g_hooks->rank_for(place) >= 0; }

@@ -16,14 +16,12 @@ namespace fgmpi::privatize {
 /// environment does.
 bool rank_heaps_are_wanted();
 bool rank_heaps_are_named();
-/// Gives each of the process's ranks a slot for its stack, image and heap, if that is wanted.
-/// Called once, before ranks run. Error: they cannot have one; the text says why.
-Status begin_rank_heaps(uint32_t ranks);
+/// Gives each of the process's ranks a slot for its stack, image and heap. The
+/// stack ends with a record of so many bytes (rank_record.h). Called once, before ranks run. Error: they cannot have one; the text says why.
+Status begin_rank_heaps(uint32_t ranks, size_t record_bytes);
 /// Checks what begin_rank_heaps() has presumed, once it is known. Error: this process or another
 /// one has other ranks than presumed.
 Status check_rank_heaps(uint64_t first, uint64_t total);
-/// Memory for the program of a rank: in its heap, where it has one. nullptr: there is none.
-void* allocate_for_rank(uint32_t index, size_t bytes);
 /// Memory in the heap of the rank in whose slot the object lies, if it lies in one, else in that of
 /// the process. nullptr: there is none. Any thread. free() gives it back.
 void* allocate_in_slot_of(const void* object, size_t bytes);

@@ -21,6 +21,7 @@
 #include "base/strings.h"
 #include "privatize/image/images.h"
 #include "privatize/image/packed_images.h"
+#include "privatize/image/rank_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/output.h"
@@ -95,6 +96,13 @@ void show_images();
 /// process ends.
 std::vector<std::string>& g_arguments = *new std::vector<std::string>;
 
+/// Bytes of the arguments and of the vector that leads to them.
+size_t bytes_of_arguments() {
+  size_t bytes = (g_arguments.size() + 1) * sizeof(char*);
+  for (const std::string& word : g_arguments) bytes += word.size() + 1;
+  return bytes;
+}
+
 [[noreturn]] void end_with_error(const std::string& line) {
   write_error_line(line);
   end_process(1);
@@ -113,7 +121,8 @@ int process_main(int argc, char** argv, char** envp) {
   prepare_switching();
   if (g_mode == ImageMode::kImages && g_program.ranks > 1) share_processors(g_program.ranks);
   g_images.record_copied_objects();
-  end_unless_ok(begin_rank_heaps(g_program.ranks));
+  if (rank_heaps_are_wanted())
+    end_unless_ok(begin_rank_heaps(g_program.ranks, plan_rank_records(bytes_of_arguments())));
   if (g_mode == ImageMode::kImages) show_images();
   int status = g_runtime.process_main(g_program);
   restore_streams();
@@ -274,10 +283,9 @@ void prepare_switching() {
 /// which may have changed it before other ranks begin, unless all of a rank's memory is in its
 /// slot.
 char** arguments_of(uint32_t index) {
-  if (index == 0 && !ranks_have_heaps()) return g_program.argv;
-  size_t bytes = (g_arguments.size() + 1) * sizeof(char*);
-  for (const std::string& word : g_arguments) bytes += word.size() + 1;
-  auto** copy = static_cast<char**>(allocate_for_rank(index, bytes));
+  auto** copy = static_cast<char**>(place_of_arguments(index));
+  if (index == 0 && !copy) return g_program.argv;
+  if (!copy) copy = static_cast<char**>(std::malloc(bytes_of_arguments()));
   FGMPI_CHECK(copy);
   char* to = reinterpret_cast<char*>(copy + g_arguments.size() + 1);
   for (size_t i = 0; i < g_arguments.size(); ++i) {
@@ -294,6 +302,7 @@ void enter_image(uint32_t k) {
   image->index = k;
   if (!g_images.is_loaded(k)) {
     end_unless_ok(g_images.make(k));
+    make_rank_record(image);
     init_areas(image);
   }
   image->argv = arguments_of(k);

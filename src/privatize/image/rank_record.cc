@@ -1,0 +1,52 @@
+// Where the records of ranks are.
+#include "privatize/image/rank_record.h"
+
+#include <new>
+
+#include "privatize/image/swap.h"
+#include "privatize/load/rank_heaps.h"
+
+namespace fgmpi::privatize {
+namespace {
+
+constexpr size_t kRecordAlignment = 64;
+static_assert(sizeof(RankRecord) % alignof(void*) == 0);
+
+size_t g_record_bytes = 0, g_argument_bytes = 0;
+
+size_t bytes_of_handlers() { return swapped_handlers() * sizeof(void*); }
+
+}  // namespace
+
+size_t plan_rank_records(size_t argument_bytes) {
+  g_argument_bytes = argument_bytes;
+  const size_t bytes = sizeof(RankRecord) + bytes_of_handlers() + swapped_bytes() + argument_bytes;
+  g_record_bytes = (bytes + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment;
+  return g_record_bytes;
+}
+
+RankRecord* rank_record(uint32_t index) {
+  if (!ranks_have_heaps()) return nullptr;
+  const heap::SlotPlaces& places = slot_places();
+  return reinterpret_cast<RankRecord*>(places.slots + size_t{index} * places.stride +
+                                       places.stacks_end - g_record_bytes);
+}
+
+void* place_of_arguments(uint32_t index) {
+  RankRecord* record = rank_record(index);
+  if (!record) return nullptr;
+  return reinterpret_cast<char*>(record + 1) + bytes_of_handlers() + swapped_bytes();
+}
+
+void make_rank_record(Image* image) {
+  RankRecord* record = rank_record(image->index);
+  if (!record) return;
+  new (record) RankRecord;
+  image->record = record;
+  image->libc = &record->libc;
+  image->values = &record->values;
+  image->handlers = reinterpret_cast<void**>(record + 1);
+  image->areas = reinterpret_cast<char*>(record + 1) + bytes_of_handlers();
+}
+
+}  // namespace fgmpi::privatize

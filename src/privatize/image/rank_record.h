@@ -1,0 +1,44 @@
+// RankRecord: what the library keeps for the program of a rank, where ranks have slots
+// (FGMPI_HEAP=rank). It lies in the slot above the stack, as arguments do in any process:
+//
+//   slot   | guard | stack: frames | RankRecord | handlers | swapped areas | arguments | image | ...
+//                                  ^ rank_record(k)
+//
+// So a rank's slot has all of it, also once it is put into another process, and a rank that
+// allocates nothing needs no page more: the stack's last page is in use anyway. All sizes follow
+// from the program and its arguments. Where ranks have no slots, each part is made when it is first
+// needed.
+//
+// Thread rule: the scheduler's thread; each part has its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "privatize/libc/exit_list.h"
+#include "privatize/libc/libc_state.h"
+#include "privatize/libc/thread_values.h"
+
+namespace fgmpi::privatize {
+
+struct Image;
+
+struct RankRecord {
+  RankRecord() : values(&keys) {}
+  LibcState libc;
+  ThreadKeys keys;
+  ThreadValues values;
+  ExitList exits;
+};
+
+/// Computes the bytes of a record whose program has arguments of so many bytes, with the vector
+/// that leads to them. Called once all swapped areas are registered.
+size_t plan_rank_records(size_t argument_bytes);
+/// nullptr: ranks have no slots.
+RankRecord* rank_record(uint32_t index);
+/// Where the rank's arguments are to be; nullptr: ranks have no slots.
+void* place_of_arguments(uint32_t index);
+/// Makes the record of the image's rank, if ranks have slots, and gives its parts to the image.
+void make_rank_record(Image* image);
+
+}  // namespace fgmpi::privatize
