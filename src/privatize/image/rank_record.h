@@ -17,6 +17,7 @@
 
 #include "privatize/libc/exit_list.h"
 #include "privatize/libc/libc_state.h"
+#include "privatize/libc/rank_streams.h"
 #include "privatize/libc/thread_values.h"
 
 namespace fgmpi::privatize {
@@ -29,6 +30,7 @@ struct RankRecord {
   ThreadKeys keys;
   ThreadValues values;
   ExitList exits;
+  RankStreams streams;
 };
 
 /// Computes the bytes of a record whose program has arguments of so many bytes, with the vector
