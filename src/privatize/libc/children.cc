@@ -21,6 +21,7 @@
 #include "privatize/libc/blocked_calls.h"
 #include "privatize/libc/descriptor_kinds.h"
 #include "privatize/libc/outside_calls.h"
+#include "privatize/libc/rank_streams.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
@@ -308,7 +309,7 @@ int start_shell(const char* command, int inner, int target, pid_t* child) {
   return failed;
 }
 
-std::FILE* popen_of_rank(const char* command, const char* mode) {
+std::FILE* popen_of_rank(const char* command, const char* mode, const void* caller) {
   bool reads = false, writes = false, closes = false;
   for (const char* c = mode; *c; ++c) {
     reads |= *c == 'r';
@@ -320,7 +321,9 @@ std::FILE* popen_of_rank(const char* command, const char* mode) {
   if (reads == writes) return errno = EINVAL, nullptr;
   if (pipe2(ends, O_CLOEXEC) != 0) return nullptr;
   const int outer = ends[reads ? 0 : 1], inner = ends[reads ? 1 : 0];
-  std::FILE* stream = fdopen(outer, reads ? "r" : "w");
+  static constinit Real<FILE*(int, const char*)> real_fdopen("fdopen");
+  std::FILE* stream = open_stream(caller, StreamKind::kDescriptor,
+                                  [&] { return real_fdopen(outer, reads ? "r" : "w"); });
   pid_t child = 0;
   int failed =
       stream ? start_shell(command, inner, reads ? STDOUT_FILENO : STDIN_FILENO, &child) : errno;
@@ -341,9 +344,12 @@ std::FILE* popen_of_rank(const char* command, const char* mode) {
 
 }  // namespace
 
+void forget_pipe_stream(std::FILE* stream) { remove_pipe_stream(stream); }
+
 bool close_pipe_stream(std::FILE* stream, int* status) {
   const pid_t child = remove_pipe_stream(stream);
   if (child == 0) return false;
+  forget_stream(stream);
   static constinit Real<int(std::FILE*)> real_fclose("fclose");
   forget_kind_of_descriptor(fileno(stream));
   real_fclose(stream);
@@ -440,7 +446,7 @@ FGMPI_INTERPOSE int system(const char* command) {
 FGMPI_INTERPOSE FILE* popen(const char* command, const char* mode) {
   static constinit Real<FILE*(const char*, const char*)> real("popen");
   if (!lets_others_run(__builtin_return_address(0))) return real(command, mode);
-  return popen_of_rank(command, mode);
+  return popen_of_rank(command, mode, __builtin_return_address(0));
 }
 
 FGMPI_INTERPOSE int pclose(FILE* stream) {

@@ -18,5 +18,7 @@ namespace fgmpi::privatize {
 /// Closes a stream that popen() has made for a rank, and waits for its shell. Returns false for any
 /// other stream. May switch.
 bool close_pipe_stream(std::FILE* stream, int* status);
+/// Called for streams of a rank that ends without pclose().
+void forget_pipe_stream(std::FILE* stream);
 
 }  // namespace fgmpi::privatize

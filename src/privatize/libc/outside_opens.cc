@@ -12,6 +12,7 @@
 
 #include "privatize/libc/outside_calls.h"
 #include "privatize/libc/rank_descriptors.h"
+#include "privatize/libc/rank_streams.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -56,12 +57,6 @@ FILE* fopen_elsewhere(Real<FILE*(const char*, const char*)>& real, const char* p
     return stream ? 0 : errno;
   });
   if (!stream) errno = failed;
-  return stream;
-}
-
-/// give_descriptor() for a stream.
-FILE* give_stream(FILE* stream, const void* caller) {
-  if (stream) stream->_fileno = give_descriptor(stream->_fileno, caller);
   return stream;
 }
 
@@ -126,12 +121,14 @@ using namespace fgmpi::privatize;
         open_elsewhere("openat", path, [&](const char* p) { return real(folder, p, flags); }), \
         FGMPI_CALLER);                                                                         \
   }
-#define FGMPI_FOPEN(name)                                                \
-  FGMPI_INTERPOSE FILE* name(const char* path, const char* mode) {       \
-    static constinit Real<FILE*(const char*, const char*)> real(#name);  \
-    if (!waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags_of(mode)))    \
-      return give_stream(real(path, mode), FGMPI_CALLER);                \
-    return give_stream(fopen_elsewhere(real, path, mode), FGMPI_CALLER); \
+#define FGMPI_FOPEN(name)                                                                     \
+  FGMPI_INTERPOSE FILE* name(const char* path, const char* mode) {                            \
+    static constinit Real<FILE*(const char*, const char*)> real(#name);                       \
+    if (waits_to_open(FGMPI_CALLER, AT_FDCWD, path, flags_of(mode)))                          \
+      return give_stream(fopen_elsewhere(real, path, mode), FGMPI_CALLER);                    \
+    return give_stream(                                                                       \
+        open_stream(FGMPI_CALLER, StreamKind::kDescriptor, [&] { return real(path, mode); }), \
+        FGMPI_CALLER);                                                                        \
   }
 FGMPI_OPEN(open)
 FGMPI_OPEN(open64)

@@ -160,8 +160,9 @@ void record_descriptors(uint32_t ranks) {
 }
 
 int detail::give_to_rank(int fd, const void* caller) {
-  if (fd < 0 || fd >= g_record.limit || !on_proclet() || !allocates_for_rank(caller)) return fd;
+  if (fd < 0 || fd >= g_record.limit || !on_proclet() || rank_for(caller) < 0) return fd;
   const uint32_t index = sched::running()->index;
+  if (g_record.owners[fd] == index + 1) return fd;
   if (has_own_numbers() && fd > STDERR_FILENO) {
     const long closes = raw_call(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC;
     const int first = first_of(index);
@@ -180,7 +181,7 @@ int detail::give_to_rank(int fd, const void* caller) {
 }
 
 void detail::note_owner(int fd, const void* caller) {
-  if (fd < 0 || fd >= g_record.limit || !on_proclet() || !allocates_for_rank(caller)) return;
+  if (fd < 0 || fd >= g_record.limit || !on_proclet() || rank_for(caller) < 0) return;
   const uint32_t index = sched::running()->index;
   g_record.owners[fd] = index + 1;
   if (fd >= kFirstOwn && (fd < first_of(index) || fd >= first_of(index + 1)))

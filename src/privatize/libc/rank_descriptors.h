@@ -8,6 +8,8 @@
 // Thread rule: descriptors are made and closed by any thread; the rest on the scheduler's thread.
 #pragma once
 
+#include <stdio.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -27,6 +29,11 @@ void forget_owner(int fd);
 /// is another one where the rank has numbers of its own. Leaves errno unchanged.
 inline int give_descriptor(int fd, const void* caller) {
   return __builtin_expect(detail::g_records_descriptors, 0) ? detail::give_to_rank(fd, caller) : fd;
+}
+/// give_descriptor() for a stream, which may be null.
+inline FILE* give_stream(FILE* stream, const void* caller) {
+  if (stream) stream->_fileno = give_descriptor(stream->_fileno, caller);
+  return stream;
 }
 /// As give_descriptor() where the program has chosen the number, which stays.
 inline int name_descriptor(int fd, const void* caller) {

@@ -12,6 +12,7 @@
 #include "privatize/libc/descriptor_kinds.h"
 #include "privatize/libc/output.h"
 #include "privatize/libc/rank_descriptors.h"
+#include "privatize/libc/rank_streams.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -25,13 +26,18 @@ bool is_standard(const FILE* stream) {
 
 bool is_shared(const FILE* stream) { return on_scheduler_thread() && is_standard(stream); }
 
-FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name) {
+FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name,
+             const void* caller) {
   bool redirectable = is_shared(stream) && writes_of_ranks(stream) && on_proclet();
   if (!redirectable || !path) {
     auto* real = next_symbol<Reopen>(name);
     descriptor_is_closed(fileno(stream));
-  forget_kind_of_descriptor(fileno(stream));
-    return real(path, mode, stream);
+    forget_kind_of_descriptor(fileno(stream));
+    const StreamMemory memory(stream);
+    FILE* opened = real(path, mode, stream);
+    if (!opened) forget_stream(stream);
+    if (opened && rank_of_slot(opened) >= 0) take_buffer(opened, StreamKind::kDescriptor);
+    return opened ? give_stream(opened, caller) : nullptr;
   }
   FILE* file = fopen(path, mode);
   if (!file) return nullptr;
@@ -47,6 +53,7 @@ FILE* reopen(const char* path, const char* mode, FILE* stream, const char* name)
 /// would write single characters, and lines are assembled in either case.
 int choose_buffering(FILE* stream, char* buffer, int mode, size_t size) {
   static auto* real = next_symbol<int(FILE*, char*, int, size_t)>("setvbuf");
+  const StreamMemory memory(stream);
   if (!is_standard(stream)) return real(stream, buffer, mode, size);
   if (mode != _IOFBF && mode != _IOLBF && mode != _IONBF) return errno = EINVAL, -1;
   if (stream == stderr) return 0;  // stays unbuffered, so that its text is the running rank's
@@ -64,16 +71,19 @@ FGMPI_INTERPOSE int fclose(FILE* stream) {
   if (is_shared(stream)) return fflush(stream);
   int status;
   if (close_pipe_stream(stream, &status)) return status;
-  forget_kind_of_descriptor(fileno(stream));  // fclose() closes it without calling our close()
+  descriptor_is_closed(fileno(stream));  // fclose() closes it without calling our close()
+  forget_kind_of_descriptor(fileno(stream));
+  const StreamMemory memory(stream);  // what open_memstream() gives the program
+  forget_stream(stream);
   return real(stream);
 }
 
 FGMPI_INTERPOSE FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  return reopen(path, mode, stream, "freopen");
+  return reopen(path, mode, stream, "freopen", __builtin_return_address(0));
 }
 
 FGMPI_INTERPOSE FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return reopen(path, mode, stream, "freopen64");
+  return reopen(path, mode, stream, "freopen64", __builtin_return_address(0));
 }
 
 FGMPI_INTERPOSE int setvbuf(FILE* stream, char* buffer, int mode, size_t size) noexcept {

@@ -137,7 +137,6 @@ Status check_rank_heaps(uint64_t first, uint64_t total) {
                static_cast<unsigned long long>(g_presumed.total));
 }
 
-bool allocates_for_rank(const void* place) { return g_hooks && g_hooks->rank_for(place) >= 0; }
 
 void* allocate_in_slot_of(const void* object, size_t bytes) {
   const int64_t rank = rank_of_slot(object);

@@ -27,8 +27,6 @@ Status check_rank_heaps(uint64_t first, uint64_t total);
 void* allocate_in_slot_of(const void* object, size_t bytes);
 /// Called when a rank is about to start a thread.
 void begin_threads_of_heaps();
-/// Does code at this place act for its rank? False where ranks have no heaps. Any thread.
-bool allocates_for_rank(const void* place);
 /// True where ranks have heaps.
 bool ranks_have_heaps();
 /// What the rank of this process has; zero where ranks have no heaps.
