@@ -1,5 +1,4 @@
 // fgmpi_memory_of_ranks(): what a rank's program uses is in the ranges that it tells, with its protection; no other rank's is.
-#include <dlfcn.h>
 #include <mpi.h>
 #include <sys/mman.h>
 
@@ -10,57 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "../../../include/fgmpi.h"
-#include "../../../src/base/rank_memory.h"
-
-using fgmpi::RankMemoryPart;
-using fgmpi::RankMemoryRange;
+#include "memory_of.h"
 
 namespace {
 
-int g_rank;
 int g_variable = 3;
 const int g_constant = 4;
 std::list<std::string> g_texts;
-
-void check(bool ok, const std::string& what) {
-  if (ok) return;
-  std::fprintf(stderr, "rank %d: %s\n", g_rank, what.c_str());
-  MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-struct OfRank {
-  uint32_t index;
-  RankMemoryRange range;
-};
-using Memory = std::vector<OfRank>;
-
-decltype(&fgmpi_memory_of_ranks) memory_of_ranks() {
-  static auto* const function = reinterpret_cast<decltype(&fgmpi_memory_of_ranks)>(
-      dlsym(RTLD_DEFAULT, "fgmpi_memory_of_ranks"));
-  return function;
-}
-
-Memory memory_of(uint32_t first, uint32_t count) {
-  Memory memory;
-  const char* reason = memory_of_ranks()(
-      first, count,
-      [](uint32_t index, const RankMemoryRange& range, void* data) {
-        static_cast<Memory*>(data)->push_back({index, range});
-      },
-      &memory);
-  check(!reason, reason ? reason : "");
-  return memory;
-}
-
-/// The range that has all of these bytes.
-const RankMemoryRange& range_of(const Memory& memory, const void* at, size_t bytes,
-                                const char* what) {
-  for (const OfRank& m : memory)
-    if (at >= m.range.low && static_cast<const char*>(at) + bytes <= m.range.high) return m.range;
-  check(false, std::string(what) + " is in no range");
-  std::abort();
-}
 
 void check_place(const Memory& memory, const void* at, size_t bytes, RankMemoryPart part,
                  const char* what) {
