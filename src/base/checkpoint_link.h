@@ -22,10 +22,11 @@ struct RankRoot {
   char** argv = nullptr;
   void* libc = nullptr;
   void* values = nullptr;
-  void* signal_handlers = nullptr;
+  void* record = nullptr;
   void* pending = nullptr;   ///< sched's Proclet
   void* exceptions[2] = {};  ///< of the C++ runtime
-  void* files = nullptr;             ///< what the rank has open (libc/rank_descriptors.h)
+  void* actions = nullptr;   ///< of signals (libc/handlers.h)
+  void* files = nullptr;     ///< what the rank has open (libc/rank_descriptors.h)
   uint64_t areas_bytes = 0;  ///< equal in each process of the same program
 };
 
@@ -71,4 +72,4 @@ extern "C" __attribute__((visibility("default"))) const char* fgmpi_describe_ran
     fgmpi::checkpoint::RankRoot* root);
 /// Calls function(data) on the stack with which the process began. The running rank stays it.
 extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
-                                                                         void* data);
+                                                                          void* data);

@@ -68,13 +68,6 @@ std::string_view without_folder(std::string_view line) {
   return slash == line.npos ? line : line.substr(slash + 1);
 }
 
-/// Calls see(line) for each line of a module.
-template <class See>
-void for_each_module(std::string_view words, See&& see) {
-  for (size_t end; (end = words.find('\0')) != words.npos; words.remove_prefix(end + 1))
-    if (end > 0 && words[0] == 'm') see(words.substr(1, end - 1));
-}
-
 /// Variables that tell a process its place in its job: mpiexec and hydra set them anew.
 bool is_of_launcher(std::string_view variable) {
   for (const std::string_view beginning :
@@ -102,6 +95,8 @@ void fix_addresses(char** argv) {
   read_folders();
   if (!has_folder()) return;
   fix_addresses(argv);
+  char folder[4096];
+  if (getcwd(folder, sizeof folder)) add('c', folder);
   add('x', program_path());
   for (int i = 0; i < argc; ++i) add('a', argv[i]);
   add_modules();
@@ -117,7 +112,7 @@ std::string job_words(size_t stack_bytes) {
     all += '\0';
   };
   char folder[4096];
-  if (getcwd(folder, sizeof folder)) add_now('c', folder);
+  if (getcwd(folder, sizeof folder)) add_now('d', folder);
   for (char** variable = environ; *variable; ++variable)
     if (!is_of_launcher(*variable)) add_now('e', *variable);
   add_now('s', std::to_string(stack_bytes));
@@ -125,9 +120,9 @@ std::string job_words(size_t stack_bytes) {
 }
 
 bool same_places(const std::string& saved, std::string* difference) {
-  for_each_module(saved, [&](std::string_view before) {
+  for_each_word(saved, 'm', [&](std::string_view before) {
     bool found = false;
-    for_each_module(words(), [&](std::string_view now) {
+    for_each_word(words(), 'm', [&](std::string_view now) {
       found = found || without_folder(now) == without_folder(before);
     });
     if (!found && difference->empty()) *difference = before;

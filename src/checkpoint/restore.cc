@@ -1,5 +1,6 @@
 // Ranks that were saved go on: their slots are filled from the files of a checkpoint.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -113,6 +114,11 @@ Status restore_all(const ProcessSlots& slots, RankRoot* roots) {
     if (!ranks.found[k])
       return error(MPI_ERR_IO, "%s lacks rank %llu", checkpoint.c_str(),
                    static_cast<unsigned long long>(slots.first + k));
+  for_each_word(ranks.words, 'd', [](std::string_view folder) {
+    if (chdir(std::string(folder).c_str()) != 0)
+      dprintf(STDERR_FILENO, "fgmpi-checkpoint: working folder %.*s: %s\n",
+              static_cast<int>(folder.size()), folder.data(), std::strerror(errno));
+  });
   std::string difference;
   if (!same_places(ranks.words, &difference))
     return error(MPI_ERR_OTHER,

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "checkpoint/rank.h"
 #include "fgmpi.h"
@@ -40,8 +41,14 @@ void finish_saving();
 /// How this process was started, where its code lies, and what it has now: words with a letter in
 /// front, each followed by a zero byte.
 ///   x path of the program   a argument   m library and its place
-///   c working folder        e variable   s bytes of a stack
+///   c working folder at the start, d now   e variable   s bytes of a stack
 std::string job_words(size_t stack_bytes);
+/// Calls see(word) for each word with this letter.
+template <class See>
+void for_each_word(std::string_view words, char letter, See&& see) {
+  for (size_t end; (end = words.find('\0')) != words.npos; words.remove_prefix(end + 1))
+    if (end > 0 && words[0] == letter) see(words.substr(1, end - 1));
+}
 /// The parts of job_words() that must be equal where ranks go on: lines of libraries.
 bool same_places(const std::string& saved, std::string* difference);
 

@@ -96,7 +96,6 @@ Status take_program(const std::string& words, RestartedProgram* program) {
   }
   if (program->words.empty() || program->path.empty())
     return error(MPI_ERR_IO, "the checkpoint names no program");
-  program->words[0] = program->path;
   return {};
 }
 

@@ -16,6 +16,7 @@
 #include "privatize/internal.h"
 #include "privatize/libc/blocked_calls.h"
 #include "privatize/libc/waits.h"
+#include "privatize/load/rank_heaps.h"
 #include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/threads/descriptor_waits.h"
 
@@ -305,6 +306,43 @@ void forget_handlers_of_rank() {
       g_sigaction(number, &g_before_ranks[number], nullptr);
   }
   rank->next_unused = std::exchange(g_unused, rank);
+}
+
+namespace {
+
+/// The actions of a rank that is saved: in its slot, one behind the other.
+struct SavedActions {
+  int count;
+  struct {
+    int number;
+    struct sigaction action;
+  } actions[];
+};
+
+}  // namespace
+
+const char* describe_handlers(void** list) {
+  std::free(*list);
+  *list = nullptr;
+  const RankHandlers* rank = *handlers_of(sched::running());
+  if (!rank) return nullptr;
+  int count = 0;
+  for (const RankAction* a = rank->actions.load(); a; a = a->next) count += a->number != 0;
+  if (count == 0) return nullptr;
+  auto* saved = static_cast<SavedActions*>(allocate_in_slot_of(
+      list, sizeof(SavedActions) + static_cast<size_t>(count) * sizeof *SavedActions::actions));
+  if (!saved) return "it has no memory left for the list of its handlers of signals";
+  saved->count = 0;
+  for (const RankAction* a = rank->actions.load(); a; a = a->next)
+    if (a->number != 0) saved->actions[saved->count++] = {a->number, action_of(*a)};
+  *list = saved;
+  return nullptr;
+}
+
+void install_handlers(const void* list) {
+  const auto* saved = static_cast<const SavedActions*>(list);
+  for (int i = 0; saved && i < saved->count; ++i)
+    set_action(saved->actions[i].number, &saved->actions[i].action, nullptr);
 }
 
 bool in_handler() {

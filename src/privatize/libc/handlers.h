@@ -33,6 +33,12 @@ sched::InterruptionCounts* counts_of_rank();
 /// Called when the running rank has ended: drops its handlers.
 void forget_handlers_of_rank();
 
+/// Writes the running rank's actions into memory of its slot, to which *list then leads (null: it
+/// has none); frees what *list has been before. Returns nullptr, or why that is impossible.
+const char* describe_handlers(void** list);
+/// Installs those actions for the running rank.
+void install_handlers(const void* list);
+
 /// signal(), called by code at `caller`.
 void (*signal_of_program(int number, void (*handler)(int), const void* caller))(int);
 

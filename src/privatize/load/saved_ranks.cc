@@ -7,9 +7,12 @@
 
 #include "base/checkpoint_link.h"
 #include "privatize/image/images.h"
+#include "privatize/image/rank_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
+#include "privatize/libc/handlers.h"
 #include "privatize/libc/rank_descriptors.h"
+#include "privatize/libc/rank_streams.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
 #include "proclet-sched/coroutine/jump.h"
@@ -50,8 +53,9 @@ ProcessSlots process_slots() {
 }
 
 /// Runs at first on the stack of a rank that goes on, below what was saved.
-void resume_rank(void*) {
+void resume_rank(void* actions) {
   if (sched::threads_enabled()) sched::EngineEntry::leave();
+  install_handlers(actions);
   fgmpi_checkpoint_hooks()->resume();
 }
 
@@ -62,7 +66,7 @@ void adopt(uint32_t index, const RankRoot& root) {
   image->argv = root.argv;
   image->libc = static_cast<LibcState*>(root.libc);
   image->values = static_cast<ThreadValues*>(root.values);
-  image->signal_handlers = static_cast<RankHandlers*>(root.signal_handlers);
+  image->record = static_cast<RankRecord*>(root.record);
   sched::Proclet* p = sched::rank_proclet(index);
   p->image = image;
   p->tool = root.layer;
@@ -70,7 +74,8 @@ void adopt(uint32_t index, const RankRoot& root) {
   p->exception_state[0] = root.exceptions[0];
   p->exception_state[1] = root.exceptions[1];
   reopen_descriptors(index, root.files);
-  sched::begin_below(p, static_cast<char*>(root.stack), resume_rank);
+  link_streams(image->record);
+  sched::begin_below(p, static_cast<char*>(root.stack), resume_rank, root.actions);
 }
 
 /// The first of the pointers that leads out of the rank's slot, in words; nullptr: there is none.
@@ -83,7 +88,6 @@ const char* outside_of_slot(const RankRoot& root, const char* slot, size_t bytes
                    {root.argv, "arguments"},
                    {root.libc, "random numbers of the C library"},
                    {root.values, "thread-specific values"},
-                   {root.signal_handlers, "handlers of signals"},
                    {root.pending, "exit handlers"},
                    {root.exceptions[0], "a caught exception"}};
   for (const auto& pointer : kPointers)
@@ -110,6 +114,11 @@ Status restore_ranks() {
                    "the like, here %llu are needed",
                    static_cast<unsigned long long>(roots[k].areas_bytes),
                    static_cast<unsigned long long>(swapped_bytes()));
+    if (roots[k].record != rank_record(k))
+      return error(MPI_ERR_OTHER,
+                   "saved ranks cannot go on: what the library keeps of rank %llu has another size "
+                   "here",
+                   static_cast<unsigned long long>(first_world_rank() + k));
     adopt(k, roots[k]);
   }
   return {};
@@ -137,10 +146,11 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   root->argv = image->argv;
   root->libc = image->libc;
   root->values = image->values;
-  root->signal_handlers = image->signal_handlers;
+  root->record = image->record;
   root->pending = p->pending;
   root->areas_bytes = swapped_bytes();
   fgmpi::sched::read_exceptions(root->exceptions);
+  if (const char* reason = describe_handlers(&root->actions)) return reason;
   if (const char* reason = describe_descriptors(image->index, &root->files)) return reason;
   const fgmpi::heap::SlotPlaces& places = slot_places();
   return outside_of_slot(*root, places.slots + image->index * places.stride, places.stride);

@@ -81,8 +81,9 @@ void update_extras() {
   record_first_run(p);
 }
 
-void begin_below(Proclet* p, char* end, void (*entry)(void*)) {
+void begin_below(Proclet* p, char* end, void (*entry)(void*), void* argument) {
   p->entry = entry;
+  p->argument = argument;
   p->context = processor::new_context<proclet_main>(end, static_cast<size_t>(end - p->stack_low));
 }
 

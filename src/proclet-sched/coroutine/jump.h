@@ -24,7 +24,7 @@ void update_extras();
 [[gnu::cold]] void make_context(Proclet* p);
 /// Lets a proclet that has not run yet begin with another function than its own, on the part of its
 /// stack that ends at `end`.
-void begin_below(Proclet* p, char* end, void (*entry)(void*));
+void begin_below(Proclet* p, char* end, void (*entry)(void*), void* argument);
 /// The two words of the C++ runtime about exceptions of the running proclet.
 void read_exceptions(void** words);
 /// Makes the calls for which proclets have come to the host stack, and frees the stack of a proclet
