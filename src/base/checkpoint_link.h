@@ -26,6 +26,7 @@ struct RankRoot {
   void* pending = nullptr;   ///< sched's Proclet
   void* exceptions[2] = {};  ///< of the C++ runtime
   void* actions = nullptr;   ///< of signals (libc/handlers.h)
+  void* lines = nullptr;     ///< unfinished ones of its output (libc/output.h)
   void* files = nullptr;     ///< what the rank has open (libc/rank_descriptors.h)
   uint64_t areas_bytes = 0;  ///< equal in each process of the same program
 };

@@ -1,4 +1,5 @@
 // How the process was started and where its code lies, for restarts.
+#include <locale.h>
 #include <sys/personality.h>
 #include <unistd.h>
 
@@ -116,6 +117,7 @@ std::string job_words(size_t stack_bytes) {
   for (char** variable = environ; *variable; ++variable)
     if (!is_of_launcher(*variable)) add_now('e', *variable);
   add_now('s', std::to_string(stack_bytes));
+  add_now('l', setlocale(LC_ALL, nullptr));
   return all;
 }
 

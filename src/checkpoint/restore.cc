@@ -1,4 +1,5 @@
 // Ranks that were saved go on: their slots are filled from the files of a checkpoint.
+#include <locale.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -119,6 +120,8 @@ Status restore_all(const ProcessSlots& slots, RankRoot* roots) {
       dprintf(STDERR_FILENO, "fgmpi-checkpoint: working folder %.*s: %s\n",
               static_cast<int>(folder.size()), folder.data(), std::strerror(errno));
   });
+  for_each_word(ranks.words, 'l',
+                [](std::string_view locale) { setlocale(LC_ALL, std::string(locale).c_str()); });
   std::string difference;
   if (!same_places(ranks.words, &difference))
     return error(MPI_ERR_OTHER,

@@ -42,6 +42,7 @@ void finish_saving();
 /// front, each followed by a zero byte.
 ///   x path of the program   a argument   m library and its place
 ///   c working folder at the start, d now   e variable   s bytes of a stack
+///   l locale
 std::string job_words(size_t stack_bytes);
 /// Calls see(word) for each word with this letter.
 template <class See>

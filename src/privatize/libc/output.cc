@@ -26,8 +26,10 @@
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/descriptor_kinds.h"
+#include "privatize/libc/fixed_streams.h"
 #include "privatize/libc/outside_calls.h"
 #include "privatize/load/late_ranks.h"
+#include "privatize/load/rank_heaps.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
@@ -243,18 +245,23 @@ FILE* open_stream(int fd, ssize_t (*take)(void*, const char*, size_t)) {
 
 void redirect_rank_output(uint32_t ranks) {
   g_prefix = settings::on(settings::kPrependRank);
-  if (ranks == 1 && !g_prefix) return write_lines_at_once();
+  // Ranks that are saved find the same streams wherever they go on.
+  const bool saved = environment::text(environment::kCheckpointFolder);
+  if (ranks == 1 && !g_prefix && !saved) return write_lines_at_once();
   fflush(stdout);
   FILE* stream = open_stream(STDOUT_FILENO, write_to_stdout);
   if (!stream) return;
+  static StreamPlace place_out, place_err;
+  if (saved) stream = move_stream(stream, &place_out);
   g_out.fd = STDOUT_FILENO;
   g_out.at_once = isatty(STDOUT_FILENO);
   g_out.tails.resize(ranks);
   setvbuf(stream, nullptr, g_out.at_once ? _IOLBF : _IOFBF, kStreamBuffer);
   stdout = g_stdout = stream;
   // Never destroyed: libraries that use iostreams flush std::cout after our destructors have run.
-  static auto* buffer = new __gnu_cxx::stdio_sync_filebuf<char>(stream);
-  std::cout.rdbuf(buffer);
+  using Buffer = __gnu_cxx::stdio_sync_filebuf<char>;
+  alignas(Buffer) static char buffer_out[sizeof(Buffer)], buffer_err[sizeof(Buffer)];
+  std::cout.rdbuf(new (buffer_out) Buffer(stream));
   sched::set_idle_hook(flush_output);
   static_assert(offsetof(FILE, _IO_write_ptr) == offsetof(FILE, _IO_write_base) + sizeof(char*));
   sched::watch(reinterpret_cast<const void* const*>(&stream->_IO_write_base));
@@ -262,12 +269,12 @@ void redirect_rank_output(uint32_t ranks) {
   bool redirected = program && (program->imports("freopen") || program->imports("freopen64"));
   if (!g_prefix && !redirected) return;
   if (FILE* errors = open_stream(STDERR_FILENO, write_to_stderr)) {
+    if (saved) errors = move_stream(errors, &place_err);
     g_err.fd = STDERR_FILENO;
     g_err.tails.resize(ranks);
     setvbuf(errors, nullptr, _IONBF, 0);
     stderr = g_stderr = errors;
-    static auto* error_buffer = new __gnu_cxx::stdio_sync_filebuf<char>(errors);
-    std::cerr.rdbuf(error_buffer);
+    std::cerr.rdbuf(new (buffer_err) Buffer(errors));
   }
 }
 
@@ -291,6 +298,46 @@ void close_own_files() {
     assign_output();
     close(std::exchange(lines->files[static_cast<size_t>(rank)], -1));
   }
+}
+
+namespace {
+/// Unfinished lines of a rank that is saved: of stdout, then of stderr.
+struct SavedLines {
+  size_t bytes[2];
+  char text[];
+};
+}  // namespace
+
+const char* describe_output(void** saved) {
+  free(*saved);
+  *saved = nullptr;
+  assign_output();
+  const int64_t rank = writer();
+  std::string_view tails[2];
+  size_t i = 0;
+  for (const Lines* lines : {&g_out, &g_err}) {
+    if (lines->file_of(rank) >= 0) return "its standard output goes to a file of its own (freopen)";
+    if (rank >= 0 && static_cast<size_t>(rank) < lines->tails.size())
+      if (const std::string* tail = lines->tails[static_cast<size_t>(rank)]) tails[i] = *tail;
+    ++i;
+  }
+  if (tails[0].empty() && tails[1].empty()) return nullptr;
+  auto* made = static_cast<SavedLines*>(
+      allocate_in_slot_of(saved, sizeof(SavedLines) + tails[0].size() + tails[1].size()));
+  if (!made) return "it has no memory left for its unfinished line";
+  made->bytes[0] = tails[0].size();
+  made->bytes[1] = tails[1].size();
+  std::copy(tails[1].begin(), tails[1].end(),
+            std::copy(tails[0].begin(), tails[0].end(), made->text));
+  *saved = made;
+  return nullptr;
+}
+
+void restore_output(int64_t rank, const void* saved) {
+  const auto* lines = static_cast<const SavedLines*>(saved);
+  if (!lines) return;
+  g_out.put(rank, {lines->text, lines->bytes[0]}, false);
+  if (g_err.active()) g_err.put(rank, {lines->text + lines->bytes[0], lines->bytes[1]}, false);
 }
 
 void drain_stdout() {

@@ -34,6 +34,13 @@ void send_to_file(FILE* stream, int fd);
 /// Closes the files of the running rank, which ends.
 void close_own_files();
 
+/// Writes the running rank's unfinished lines into memory of its slot, to which *saved then leads
+/// (null: there are none); frees what *saved has been before. Returns nullptr, or why the rank
+/// cannot be saved.
+const char* describe_output(void** saved);
+/// Gives those lines to a rank of this process.
+void restore_output(int64_t rank, const void* saved);
+
 extern FILE* g_stdout;  ///< our stream, or nullptr
 void drain_stdout();
 /// Called at a switch: passes the bytes in the stream on as those of the rank that was running.

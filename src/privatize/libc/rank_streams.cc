@@ -11,20 +11,17 @@
 #include "privatize/internal.h"
 #include "privatize/libc/children.h"
 #include "privatize/libc/descriptor_kinds.h"
+#include "privatize/libc/fixed_streams.h"
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/waits.h"
 
 extern "C" {
 // Part of the C library's ABI.
-struct _IO_FILE_plus;
 void _IO_doallocbuf(FILE* stream);
-void _IO_link_in(_IO_FILE_plus* stream);
 }
 
 namespace fgmpi::privatize {
 namespace {
-
-constexpr int kIsLinked = 0x80;  ///< a flag of streams in the C library's list
 
 RankRecord* owner_of(const FILE* stream) {
   const int64_t rank = rank_of_slot(stream);
@@ -84,8 +81,7 @@ void drop_streams(RankRecord* record) {
 
 void link_streams(RankRecord* record) {
   for (const RankStream& s : record->streams.list) {
-    s.stream->_flags &= ~kIsLinked;
-    _IO_link_in(reinterpret_cast<_IO_FILE_plus*>(s.stream));
+    link_stream(s.stream);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/handlers.h"
+#include "privatize/libc/output.h"
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/rank_streams.h"
 #include "privatize/load/plugins.h"
@@ -75,6 +76,7 @@ void adopt(uint32_t index, const RankRoot& root) {
   p->exception_state[1] = root.exceptions[1];
   reopen_descriptors(index, root.files);
   link_streams(image->record);
+  restore_output(index, root.lines);
   sched::begin_below(p, static_cast<char*>(root.stack), resume_rank, root.actions);
 }
 
@@ -150,6 +152,7 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   root->pending = p->pending;
   root->areas_bytes = swapped_bytes();
   fgmpi::sched::read_exceptions(root->exceptions);
+  if (const char* reason = describe_output(&root->lines)) return reason;
   if (const char* reason = describe_handlers(&root->actions)) return reason;
   if (const char* reason = describe_descriptors(image->index, &root->files)) return reason;
   const fgmpi::heap::SlotPlaces& places = slot_places();
