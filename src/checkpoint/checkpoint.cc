@@ -24,6 +24,7 @@ TestMode g_mode;
 /// Collective over all ranks. Returns kNot also where no checkpoint could be taken.
 Saved remake(LayerRank& rank, bool talks) {
   if (!come_to_rest(rank, talks)) {
+    stay_in_job(rank);
     ++rank.refused;
     return Saved::kNot;
   }
@@ -40,6 +41,8 @@ Saved at_rest(LayerRank& rank) {
   g_next.MPI_Barrier(rank.layer);
   discard_objects(rank);
   const Saved saved = has_folder() ? save(rank) : Saved::kTaken;
+  if (saved == Saved::kTaken && has_folder() && leaves()) leave_job(rank);
+  if (saved == Saved::kNot) stay_in_job(rank);
   if (saved == Saved::kRestarted) begin_again(rank);
   remake_objects(rank, rank.predefined);
   rank.predefined = {};

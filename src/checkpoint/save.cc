@@ -1,4 +1,5 @@
 // Saving the ranks of a process: agreement, fork, and the child's work.
+#include <fcntl.h>
 #include <fenv.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -47,6 +48,8 @@ struct SavingProcess {
   LayerRank* first = nullptr;  ///< of them
   pid_t child = 0;             ///< that writes; 0: none
   bool failed = false;         ///< the latest fork, or what comes before it
+  bool leaves = false;         ///< the job ends when it is saved
+  bool written = false;        ///< by the latest child that has ended
 };
 /// Made when it is first used, by a constructor; never destroyed: ranks may save themselves until
 /// the process ends.
@@ -67,6 +70,7 @@ void await_child() {
   do ended = raw_call(SYS_wait4, saving().child, reinterpret_cast<long>(&status), __WALL, 0);
   while (ended == -EINTR);
   saving().child = 0;
+  saving().written = ended > 0 && status == 0;
 }
 
 // ---- The child
@@ -233,18 +237,32 @@ Saved stop_until_saved(LayerRank& rank) {
   return Saved::kRestarted;
 }
 
-/// Begins a checkpoint of the whole job; all processes get its number. 0: nothing can be written.
-uint64_t begin_in_folder(const LayerRank& rank) {
-  uint64_t number = 0;
+/// What rank 0 tells all others at the start.
+struct Beginning {
+  uint64_t number;  ///< of the checkpoint; 0: nothing can be written
+  uint64_t leaves;
+};
+
+/// Begins a checkpoint of the whole job.
+Beginning begin_in_folder(const LayerRank& rank) {
+  Beginning all = {};
   if (rank.world_rank == 0) {
-    number = std::max(next_checkpoint(saving().folder), saving().number + 1);
-    if (const Status begun = begin_checkpoint(saving().folder, number); !begun.ok()) {
+    all.number = std::max(next_checkpoint(saving().folder), saving().number + 1);
+    all.leaves = is_asked_to_leave();
+    if (const Status begun = begin_checkpoint(saving().folder, all.number); !begun.ok()) {
       say("no checkpoint is taken", begun.what().c_str());
-      number = 0;
+      all.number = 0;
     }
   }
-  g_next.MPI_Bcast(&number, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  return number;
+  g_next.MPI_Bcast(&all, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  return all;
+}
+
+/// Tells mpiexec by a file.
+void make_file(const char* name) {
+  const std::string path = saving().folder + "/" + name;
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (fd >= 0) ::close(fd);
 }
 
 /// Can all ranks be saved? Else one says why not.
@@ -278,12 +296,31 @@ const std::string& restart_folder() { return saving().restart; }
 Saved save(LayerRank& rank) {
   if (!can_be_saved(rank)) return Saved::kNot;
   await_child();
-  const uint64_t number = begin_in_folder(rank);
-  if (number == 0) return Saved::kNot;
-  saving().number = number;
+  const Beginning beginning = begin_in_folder(rank);
+  if (beginning.number == 0) return Saved::kNot;
+  saving().number = beginning.number;
+  saving().leaves = beginning.leaves != 0;
   return save_frames(rank);
 }
 
 void finish_saving() { await_child(); }
+
+bool leaves() { return saving().leaves; }
+
+void leave_job(LayerRank& rank) {
+  await_child();
+  int failed = !saving().written, any = 0;
+  g_next.MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (any) return stay_in_job(rank);
+  if (rank.world_rank == 0) make_file(kLeft);
+  g_next.MPI_Finalize();
+  const char* reason = nullptr;
+  if (++saving().stopped == fgmpi_process_slots(&reason).count) raw_call(SYS_exit_group, 0);
+  for (;;) ::usleep(10'000);  // lets the other ranks run
+}
+
+void stay_in_job(const LayerRank& rank) {
+  if (rank.world_rank == 0 && take_request_to_leave()) make_file(kStays);
+}
 
 }  // namespace fgmpi::checkpoint

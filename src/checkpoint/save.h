@@ -29,12 +29,24 @@ void read_folders();
 /// Does mpiexec want checkpoints?
 bool has_folder();
 const std::string& checkpoint_folder();
+/// Takes what mpiexec asks from now on. Called in the process of rank 0, when MPI is initialised.
+void begin_to_listen();
 /// The checkpoint from which the ranks of this process go on; "": they begin.
 const std::string& restart_folder();
 /// Saves the running rank. Collective over all ranks, whose objects are described and of whose
 /// messages none is under way. kNot: the reason has been said by somebody. In another process
 /// (kRestarted), no function of MPI may be called before MPI_Init has been called once more.
 Saved save(LayerRank& rank);
+/// Has the latest checkpoint been taken so that the job ends?
+bool leaves();
+/// Ends the job behind its checkpoint: others go on with the ranks. Called by all ranks; returns
+/// where a file could not be written, so that the job has to go on.
+void leave_job(LayerRank& rank);
+/// Called where no checkpoint was taken: the job goes on, although it was asked to leave.
+void stay_in_job(const LayerRank& rank);
+/// asked.cc: is the job asked to end when it is saved? take_...() also forgets it.
+bool is_asked_to_leave();
+bool take_request_to_leave();
 /// Waits until the process's last checkpoint is written. Called when the last rank ends.
 void finish_saving();
 

@@ -15,6 +15,12 @@ namespace fgmpi::checkpoint {
 
 /// The file in the folder that mpiexec writes anew to ask for a checkpoint.
 inline constexpr const char* kWanted = "wanted";
+/// It begins so where the job is to end then.
+inline constexpr const char* kWantedLeaving = "leave";
+/// The file by which the job says that it has ended for this reason.
+inline constexpr const char* kLeft = "left";
+/// And by which it says that it goes on, since it could not be saved.
+inline constexpr const char* kStays = "stays";
 
 /// Makes the folder for checkpoint `number`, and `folder` itself. Removes what an earlier attempt
 /// has left. Errors: MPI_ERR_IO.
