@@ -1,0 +1,104 @@
+// Both ends of mpiexec -resize.
+#include "launcher/mpiexec/resize_requests.h"
+
+#include <mpi.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+namespace fgmpi::launcher {
+namespace {
+
+constexpr size_t kMostAnswer = 1024;
+
+/// A name that is no file, and ends with the process.
+socklen_t address_of(pid_t pid, sockaddr_un* address) {
+  *address = {};
+  address->sun_family = AF_UNIX;
+  const int length = std::snprintf(address->sun_path + 1, sizeof address->sun_path - 1,
+                                   "fgmpi-mpiexec-%d", static_cast<int>(pid));
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(length));
+}
+
+/// Does the process at the other end belong to the same user, or to root?
+bool is_allowed(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == getuid() || peer.uid == 0);
+}
+
+}  // namespace
+
+ResizeRequests::~ResizeRequests() {
+  if (listening_ >= 0) close(listening_);
+  if (asking_ >= 0) close(asking_);
+}
+
+void ResizeRequests::listen() {
+  sockaddr_un address;
+  const socklen_t length = address_of(getpid(), &address);
+  listening_ = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listening_ >= 0 && (bind(listening_, reinterpret_cast<sockaddr*>(&address), length) != 0 ||
+                          ::listen(listening_, 4) != 0)) {
+    close(listening_);
+    listening_ = -1;
+  }
+}
+
+int64_t ResizeRequests::take() {
+  if (listening_ < 0 || asking_ >= 0) return 0;
+  asking_ = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
+  if (asking_ < 0) return 0;
+  int64_t processes = 0;
+  const timeval soon{1, 0};
+  setsockopt(asking_, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
+  if (is_allowed(asking_) && recv(asking_, &processes, sizeof processes, 0) == sizeof processes &&
+      processes > 0)
+    return processes;
+  answer("the request was not understood");
+  return 0;
+}
+
+void ResizeRequests::answer(const std::string& text) {
+  if (asking_ < 0) return;
+  // An empty text is a packet, too: with its zero byte.
+  send(asking_, text.c_str(), std::min(text.size() + 1, kMostAnswer), MSG_NOSIGNAL);
+  close(asking_);
+  asking_ = -1;
+}
+
+Status ask_to_resize(int64_t processes, pid_t pid) {
+  sockaddr_un address;
+  const socklen_t length = address_of(pid, &address);
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  char text[kMostAnswer + 1] = {};
+  ssize_t got = -1;
+  // While a job goes on in other processes, its mpiexec starts itself again.
+  constexpr int kTries = 40;
+  bool connected = false;
+  for (int i = 0; i < kTries && fd >= 0 && !connected && kill(pid, 0) == 0; ++i) {
+    if (i > 0) usleep(50'000);
+    connected = connect(fd, reinterpret_cast<sockaddr*>(&address), length) == 0;
+  }
+  if (connected && send(fd, &processes, sizeof processes, MSG_NOSIGNAL) == sizeof processes)
+    got = recv(fd, text, kMostAnswer, 0);
+  if (fd >= 0) close(fd);
+  if (!connected)
+    return error(MPI_ERR_ARG,
+                 "-resize: process %d is no mpiexec that can do that; allowed is one that was "
+                 "started with -checkpoint or -restart",
+                 static_cast<int>(pid));
+  if (got <= 0) return error(MPI_ERR_ARG, "-resize: the job has ended");
+  if (text[0]) return error(MPI_ERR_ARG, "-resize: %s", text);
+  return {};
+}
+
+}  // namespace fgmpi::launcher
