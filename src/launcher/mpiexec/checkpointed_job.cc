@@ -160,11 +160,28 @@ void CheckpointedJob::ask_if_due(const LaunchPlan::Checkpoint& wishes) {
   const int64_t now = now_ns();
   const bool signalled = signals_kept() != asked_by_signal_;
   const bool due = wishes.every_ms && now - asked_at_ >= wishes.every_ms * 1'000'000;
-  if (!signalled && !due) return;
+  if (signalled || due) ask(false);
+  std::error_code failed;
+  if (wanted_ != 0 && fs::remove(folder_ + "/" + checkpoint::kStays, failed))
+    refuse_to_resize("the job cannot be saved now; its standard error says why");
+  if (wanted_ != 0) return;
+  wanted_ = resizes_.take();
+  if (wanted_ > wishes.ranks)
+    refuse_to_resize("the job has " + count_words(static_cast<uint64_t>(wishes.ranks), "rank") +
+                     "; allowed are as many processes, or fewer");
+  if (wanted_ != 0) ask(true);
+}
+
+void CheckpointedJob::refuse_to_resize(const std::string& reason) {
+  resizes_.answer(reason);
+  wanted_ = 0;
+}
+
+void CheckpointedJob::ask(bool leaves) {
   asked_by_signal_ = signals_kept();
-  asked_at_ = now;
+  asked_at_ = now_ns();
   const std::string file = folder_ + "/" + checkpoint::kWanted, next = file + ".tmp";
-  std::ofstream(next) << ++asked_ << '\n';
+  std::ofstream(next) << (leaves ? checkpoint::kWantedLeaving : "save") << ' ' << ++asked_ << '\n';
   std::error_code failed;
   fs::rename(next, file, failed);
   if (failed)
@@ -194,22 +211,34 @@ void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int status) 
                "%" PRIu64 " with %s\n",
                status, strsignal(status), number,
                count_words(static_cast<uint64_t>(left), "process").c_str());
+  start_again(wishes, left, std::to_string(number) + ":" + std::to_string(tries));
+}
+
+void CheckpointedJob::start_again(const LaunchPlan::Checkpoint& wishes, int64_t processes,
+                                  const std::string& restarts) const {
   Words words = {"mpiexec"};
   const Words kept = options_to_keep(wishes.options);
   words.insert(words.end(), kept.begin(), kept.end());
-  words.insert(words.end(), {"-restart", folder_, "-n", std::to_string(left)});
+  words.insert(words.end(), {"-restart", folder_, "-n", std::to_string(processes)});
   Words variables = environment_;
   const std::string name = std::string(environment::name(environment::kRestarts)) + "=";
   std::erase_if(variables, [&](const std::string& word) { return word.starts_with(name); });
-  variables.push_back(name + std::to_string(number) + ":" + std::to_string(tries));
+  if (!restarts.empty()) variables.push_back(name + restarts);
   execve("/proc/self/exe", pointers_to(words).data(), pointers_to(variables).data());
-  std::fprintf(stderr, "mpiexec: -restart-on-failure: %s\n", std::strerror(errno));
+  std::fprintf(stderr, "mpiexec: -restart: %s\n", std::strerror(errno));
+}
+
+bool CheckpointedJob::has_left() const {
+  std::error_code failed;
+  return wanted_ != 0 && fs::exists(folder_ + "/" + checkpoint::kLeft, failed);
 }
 
 int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string& hydra,
                          char* const* arguments) {
   std::error_code failed;
-  fs::remove(folder_ + "/" + checkpoint::kWanted, failed);
+  for (const char* file : {checkpoint::kWanted, checkpoint::kLeft, checkpoint::kStays})
+    fs::remove(folder_ + "/" + file, failed);
+  resizes_.listen();
   keep_signal(SIGUSR2);
   asked_at_ = now_ns();
   const int status = run_hydra(hydra, arguments, kLookInterval, [&] {
@@ -217,6 +246,10 @@ int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string
     name_complete_checkpoints();
   });
   name_complete_checkpoints();
+  if (has_left()) {
+    resizes_.answer("");
+    start_again(wishes, wanted_, "");
+  }
   if (wishes.on_failure && is_status_of_killed(status) && signal_sent_to_job() == 0)
     go_back(wishes, status);
   return status;

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "launcher/mpiexec/command_line.h"
+#include "launcher/mpiexec/resize_requests.h"
 
 namespace fgmpi::launcher {
 
@@ -33,14 +34,24 @@ class CheckpointedJob {
   void name_complete_checkpoints() const;
   /// Asks the job for a checkpoint where SIGUSR2 has come, or -checkpoint-every has passed.
   void ask_if_due(const LaunchPlan::Checkpoint& wishes);
-  /// Executes mpiexec -restart. Returns where there is nothing to go back to.
+  /// Asks the job for a checkpoint; `leaves`: and to end then.
+  void ask(bool leaves);
+  void refuse_to_resize(const std::string& reason);
+  /// Has the job ended since it has left its processes to others?
+  bool has_left() const;
+  /// Goes on from the latest checkpoint. Returns where there is nothing to go back to.
   void go_back(const LaunchPlan::Checkpoint& wishes, int status) const;
+  /// Executes mpiexec -restart. Returns only with an error.
+  void start_again(const LaunchPlan::Checkpoint& wishes, int64_t processes,
+                   const std::string& restarts) const;
 
   std::string folder_;
   Words environment_;
   int64_t asked_at_ = 0;     ///< ns; at first, when the job began
   int asked_by_signal_ = 0;  ///< signals that were answered
   uint64_t asked_ = 0;       ///< times
+  ResizeRequests resizes_;
+  int64_t wanted_ = 0;  ///< processes that -resize asks for; 0: nobody does
 };
 
 }  // namespace fgmpi::launcher

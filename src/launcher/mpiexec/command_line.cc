@@ -179,6 +179,7 @@ class Parser {
     if (name == "predict-compute") return compute_model(&o, plan);
     if (name == "predict-contention") return contention_model(&o, plan);
     if (name == "fuzz") return fuzzing(&o, plan);
+    if (name == "resize") return resizing(&o, plan);
     if (name == "checkpoint-every") return interval(&o, &plan->checkpoint.every_ms);
     if (name == "x") return exported_variable(&o, s);
     if (name == "initial-errhandler") return initial_errhandler(&o, s);
@@ -433,6 +434,18 @@ class Parser {
                    "command; the witness says the rest",
                    plan->replay.c_str());
     plan->replay_command = s.program;
+    return {};
+  }
+
+  /// Applies -resize N PID.
+  Status resizing(Option* o, LaunchPlan* plan) {
+    plan->action = LaunchPlan::kResize;
+    FGMPI_TRY(number(o, &plan->checkpoint.processes));
+    const auto pid = at_ < words_.size() ? parse_int(words_[at_]) : std::nullopt;
+    if (!pid || *pid < 1 || at_ + 1 != words_.size())
+      return error(MPI_ERR_ARG, "%s: allowed is the process id of an mpiexec behind it",
+                   o->text().c_str());
+    plan->checkpoint.pid = *pid;
     return {};
   }
 
@@ -705,7 +718,10 @@ class Parser {
   void write(LaunchPlan* plan) const {
     std::vector<ProcessShares> shares;
     if (plan->survives) plan->hydra.push_back("-disable-auto-cleanup");
-    plan->checkpoint.processes = sections_[0].processes;
+    const ProgramSection& first = sections_[0];
+    plan->checkpoint.processes = first.processes;
+    plan->checkpoint.ranks =
+        first.ranks ? first.ranks : first.processes * std::max<int64_t>(first.nfg, 1);
     for (size_t i = 0; i < sections_.size(); ++i) {
       const ProgramSection& s = sections_[i];
       if (i) plan->hydra.push_back(":");

@@ -29,7 +29,7 @@ struct ReportWishes {
 
 /// What mpiexec does with a command line.
 struct LaunchPlan {
-  enum Action { kRun, kHelp, kVersion } action = kRun;
+  enum Action { kRun, kHelp, kVersion, kResize } action = kRun;
   Words hydra;  ///< arguments for mpiexec.hydra, without its name
   /// True where -nfg or -ranks is given: variables of that name in the environment do not count.
   bool counted = false;
@@ -91,7 +91,9 @@ struct LaunchPlan {
     std::string restart;      ///< the folder of the checkpoint; "": the program begins
     int64_t every_ms = 0;     ///< -checkpoint-every; 0: only when the program asks
     bool on_failure = false;  ///< -restart-on-failure
-    int64_t processes = 0;    ///< of the job
+    int64_t processes = 0;    ///< of the job; -resize: the wanted ones
+    int64_t ranks = 0;        ///< of the job
+    int64_t pid = 0;          ///< -resize: of the other mpiexec
     Words options;            ///< of the command line, up to the program
     bool any() const { return !folder.empty() || !restart.empty(); }
   } checkpoint;

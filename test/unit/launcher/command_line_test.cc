@@ -345,6 +345,19 @@ TEST(CommandLine, CheckpointsRefuseWhatTheyDoNotKnow) {
   }
 }
 
+TEST(CommandLine, Resize) {
+  LaunchPlan plan;
+  ASSERT_TRUE(make_plan(words("-resize 3 4711"), kSetting, &plan).ok());
+  EXPECT_EQ(plan.action, LaunchPlan::kResize);
+  EXPECT_EQ(plan.checkpoint.processes, 3);
+  EXPECT_EQ(plan.checkpoint.pid, 4711);
+  for (const char* line :
+       {"-resize", "-resize 0 7", "-resize 3", "-resize 3 x", "-resize 3 0", "-resize 3 7 p"}) {
+    LaunchPlan refused;
+    EXPECT_FALSE(make_plan(words(line), kSetting, &refused).ok()) << line;
+  }
+}
+
 TEST(CommandLine, TimesBetweenCheckpoints) {
   const std::pair<const char*, int64_t> kTimes[] = {
       {"500ms", 500}, {"7", 7000}, {"30s", 30'000}, {"10m", 600'000}, {"2h", 7'200'000}};
