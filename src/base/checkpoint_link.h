@@ -71,6 +71,9 @@ fgmpi_process_slots(const char** reason);
 /// rank cannot be saved.
 extern "C" __attribute__((visibility("default"))) const char* fgmpi_describe_rank(
     fgmpi::checkpoint::RankRoot* root);
+/// Ends the running rank, which goes on elsewhere: nothing of its program runs, and what it has not
+/// written stays unwritten here.
+extern "C" __attribute__((visibility("default"), noreturn)) void fgmpi_leave_rank();
 /// Calls function(data) on the stack with which the process began. The running rank stays it.
 extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
                                                                           void* data);

@@ -27,6 +27,7 @@
 #pragma weak fgmpi_describe_rank
 #pragma weak fgmpi_memory_of_ranks
 #pragma weak fgmpi_call_on_host
+#pragma weak fgmpi_leave_rank
 
 namespace fgmpi::checkpoint {
 namespace {
@@ -314,9 +315,7 @@ void leave_job(LayerRank& rank) {
   if (any) return stay_in_job(rank);
   if (rank.world_rank == 0) make_file(kLeft);
   g_next.MPI_Finalize();
-  const char* reason = nullptr;
-  if (++saving().stopped == fgmpi_process_slots(&reason).count) raw_call(SYS_exit_group, 0);
-  for (;;) ::usleep(10'000);  // lets the other ranks run
+  fgmpi_leave_rank();
 }
 
 void stay_in_job(const LayerRank& rank) {

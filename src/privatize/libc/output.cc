@@ -333,6 +333,17 @@ const char* describe_output(void** saved) {
   return nullptr;
 }
 
+void drop_output() {
+  assign_output();
+  const auto rank = static_cast<size_t>(writer());
+  for (Lines* lines : {&g_out, &g_err}) {
+    std::string* tail = rank < lines->tails.size() ? lines->tails[rank] : nullptr;
+    if (!tail) continue;
+    lines->unfinished -= tail->size();
+    empty_out(tail);
+  }
+}
+
 void restore_output(int64_t rank, const void* saved) {
   const auto* lines = static_cast<const SavedLines*>(saved);
   if (!lines) return;

@@ -38,6 +38,8 @@ void close_own_files();
 /// (null: there are none); frees what *saved has been before. Returns nullptr, or why the rank
 /// cannot be saved.
 const char* describe_output(void** saved);
+/// Forgets the running rank's unfinished lines.
+void drop_output();
 /// Gives those lines to a rank of this process.
 void restore_output(int64_t rank, const void* saved);
 

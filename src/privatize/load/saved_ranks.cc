@@ -2,6 +2,7 @@
 #include "privatize/load/saved_ranks.h"
 
 #include <mpi.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -157,6 +158,11 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   if (const char* reason = describe_descriptors(image->index, &root->files)) return reason;
   const fgmpi::heap::SlotPlaces& places = slot_places();
   return outside_of_slot(*root, places.slots + image->index * places.stride, places.stride);
+}
+
+void fgmpi_leave_rank() {
+  drop_output();
+  _exit(0);
 }
 
 void fgmpi_call_on_host(void (*function)(void*), void* data) {
