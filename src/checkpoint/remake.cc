@@ -89,6 +89,8 @@ void resume_requests(LayerRank& rank) {
     if (request->outcome && !request->is_complete) make_complete(request);
     if (!request->withdrawn) continue;
     request->withdrawn = false;
+    // A message was taken in since.
+    if (take_stored(rank, request)) continue;
     if (request->persistent)
       g_next.MPI_Start(&request->real);
     else

@@ -153,6 +153,13 @@ class Statuses {
   std::vector<MPI_Status> own_;
 };
 
+/// Has a receive with this error taken a message, which did not fit, say?
+bool has_message(int error_class) {
+  return error_class != MPI_ERR_REQUEST && error_class != MPI_ERR_PENDING &&
+         error_class != MPIX_ERR_PROC_FAILED && error_class != MPIX_ERR_PROC_FAILED_PENDING &&
+         error_class != MPIX_ERR_REVOKED;
+}
+
 int query_outcome(void* state, MPI_Status* status) {
   const auto* outcome = static_cast<RequestOutcome*>(state);
   const int error = status->MPI_ERROR;
@@ -172,6 +179,27 @@ void make_complete(VirtualRequest* request) {
   request->is_complete = true;
 }
 
+bool take_stored(LayerRank& rank, VirtualRequest* request) {
+  switch (request->call) {
+    case kCall_MPI_Irecv:
+    case kCall_MPI_Irecv_c:
+    case kCall_MPI_Recv_init:
+    case kCall_MPI_Recv_init_c:
+      break;
+    default:
+      return false;
+  }
+  // buf, count, datatype, source, tag, comm
+  const int64_t* const w = request->words;
+  const StoredMessage* stored = find_stored(rank, static_cast<MPI_Comm>(w[5]),
+                                            static_cast<int>(w[3]), static_cast<int>(w[4]));
+  if (!stored) return false;
+  request->outcome = outcome_with_stored(rank, stored, argument<void*>(w[0]), w[1],
+                                         static_cast<MPI_Datatype>(w[2]));
+  make_complete(request);
+  return true;
+}
+
 MPI_Request add_request(LayerRank& rank, std::unique_ptr<VirtualRequest> request) {
   if (rank.freed_requests >= kFreedBeforeSweep) sweep_freed(rank);
   VirtualRequest* made = request.get();
@@ -188,7 +216,7 @@ void remove_request(LayerRank& rank, MPI_Request request) {
 }
 
 void count_taken(LayerRank& rank, int code, const MPI_Status* status) {
-  if (code != MPI_SUCCESS && class_of(code) != MPI_ERR_TRUNCATE) return;
+  if (code != MPI_SUCCESS && !has_message(class_of(code))) return;
   int cancelled = 0;
   g_next.MPI_Test_cancelled(status, &cancelled);
   if (!cancelled && status->MPI_SOURCE != MPI_PROC_NULL && status->MPI_SOURCE != MPI_ANY_SOURCE)
@@ -196,7 +224,7 @@ void count_taken(LayerRank& rank, int code, const MPI_Status* status) {
 }
 
 void count_exchange(LayerRank& rank, int code, int dest, const MPI_Status* status) {
-  if (code != MPI_SUCCESS && class_of(code) != MPI_ERR_TRUNCATE) return;
+  if (code != MPI_SUCCESS && !has_message(class_of(code))) return;
   if (dest != MPI_PROC_NULL) ++rank.sent;
   count_taken(rank, code, status);
 }
@@ -332,24 +360,12 @@ int cancel(MPI_Request* request) {
   return g_next.MPI_Cancel(&real);
 }
 
-/// The receive of a persistent request that is inactive finds a stored message.
-const StoredMessage* stored_for(const LayerRank& rank, const VirtualRequest& request) {
-  if (request.call != kCall_MPI_Recv_init && request.call != kCall_MPI_Recv_init_c) return nullptr;
-  // buf, count, datatype, source, tag, comm
-  return find_stored(rank, static_cast<MPI_Comm>(request.words[5]),
-                     static_cast<int>(request.words[3]), static_cast<int>(request.words[4]));
-}
-
 int start(MPI_Request* request) {
   LayerRank* rank = current_rank();
   VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
   if (!found) return g_next.MPI_Start(request);
   if (!found->persistent || found->active) return g_next.MPI_Start(&found->real);  // an error
-  if (const StoredMessage* stored = stored_for(*rank, *found)) {
-    found->outcome =
-        outcome_with_stored(*rank, stored, argument<void*>(found->words[0]), found->words[1],
-                            static_cast<MPI_Datatype>(found->words[2]));
-    make_complete(found);
+  if (take_stored(*rank, found)) {
     found->active = true;
     return MPI_SUCCESS;
   }

@@ -55,6 +55,9 @@ MPI_Request add_request(LayerRank& rank, std::unique_ptr<VirtualRequest> request
 /// The request is no longer the program's nor MPI's.
 void remove_request(LayerRank& rank, MPI_Request request);
 
+/// A withdrawn or inactive receive takes a stored message, where there is one for it, and is complete.
+bool take_stored(LayerRank& rank, VirtualRequest* request);
+
 // ---- Counts of messages, and of collective operations
 /// A blocking collective operation of the communicator (virtual) is about to begin. In the test
 /// mode all objects may be made anew here.
