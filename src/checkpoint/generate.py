@@ -75,6 +75,12 @@ def length_of(call, p):
     return f"{buffer.name} == MPI_IN_PLACE ? 0 : {expression}" if buffer and "in_place" in buffer.sentinels else expression
 
 
+def comm_of(call):
+    """Returns the name of the communicator that a collective call is about."""
+    found = next((p for p in call.parameters if p.kind.object == "comm" and p.kind.life in ("borrowed", "freed")), None)
+    return found.name if found else None
+
+
 class Wrapper:
     def __init__(self, call, function):
         self.call, self.function, self.symbol = call, function, call.symbol
@@ -108,11 +114,17 @@ class Wrapper:
         behind += [line for symbol, line in REMEMBERED.items() if symbol == self.symbol.removesuffix("_c")]
         if self.symbol == "MPI_Type_dup":
             before.insert(0, "const MPI_Datatype program_oldtype = oldtype;")
-        if self.call.role in ("collective", "creation") and self.call.find("comm") and self.call.starts != "nonblocking":
-            before.insert(0, "count_collective(*self, comm);")
+        if self.is_collective() and self.call.starts != "nonblocking":
+            before.insert(0, f"count_collective(*self, {comm_of(self.call)}, {self.blocks()});")
             if self.call.starts == "blocking":
-                before.insert(0, "before_collective(*self, comm);")
+                before.insert(0, f"before_collective(*self, {comm_of(self.call)});")
         return before, passed, behind
+
+    def is_collective(self):
+        return self.call.role in ("collective", "creation") and comm_of(self.call) is not None
+
+    def blocks(self):
+        return "true" if self.call.starts == "blocking" else "false"
 
     def called(self, passed):
         return f"g_next.{self.symbol}({', '.join(passed.get(p.name, p.name) for p in self.function.parameters)})"
@@ -174,7 +186,7 @@ class Wrapper:
         others = [p for p in self.function.parameters if p.name != request]
         inside = "".join(f", {p.declaration}" for p in others)
         words = ", ".join(f"word({p.name})" for p in others) or "0"
-        count = ["count_collective(*self, comm);"] if call.role in ("collective", "creation") and call.starts == "nonblocking" else []
+        count = [f"count_collective(*self, {comm_of(call)}, false);"] if self.is_collective() and call.starts == "nonblocking" else []
         lines = [f"static int start_{symbol}([[maybe_unused]] LayerRank* self, VirtualRequest* started{inside}) {{",
                  *["  " + line for line in before if not line.startswith("count_")], f"  return {self.called(passed)};", "}"]
         lines += [f"static int remake_{symbol}([[maybe_unused]] LayerRank* self, VirtualRequest* started) {{",
@@ -244,7 +256,11 @@ def extension(f):
             passed[p.name] = "&made->real"
             behind.append(f"*{p.name} = add_request(*self, std::move(made));")
     if any(p.name == "comm" for p in f.parameters) and not f.symbol.endswith(("_info", "_compare")):
-        before.insert(0, "count_collective(*self, comm);")
+        # Groups of collectives are opened and closed by each member for itself.
+        local = f.symbol.endswith(("_open_group", "_close_group"))
+        blocks = "false" if of_request else "true"
+        if not local:
+            before.insert(0, f"count_collective(*self, comm, {blocks});")
     if any(type_of(p) == ("MPI_Datatype", True) for p in f.parameters):
         before.insert(0, "const int n = ranks_of(*self, comm);")
     for verb, change in {"_open_group": "++", "_close_group": "--"}.items():

@@ -53,7 +53,10 @@ void rank_begins(int thread_level) {
   if (!rank) return;
   rank->thread_level = thread_level;
   if (MPIX_Comm_keys_unique) MPIX_Comm_keys_unique(1);
+  int size = 1;
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &rank->world_rank);
+  g_next.MPI_Comm_size(MPI_COMM_WORLD, &size);
+  rank->world_weight = weight_of(rank->world_rank == 0, size);
   rank->initialised = true;
 }
 

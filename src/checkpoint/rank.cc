@@ -1,6 +1,7 @@
 // The tables of a rank.
 #include "checkpoint/rank.h"
 
+#include "base/hash.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
@@ -148,10 +149,26 @@ MPI_Comm add_comm(LayerRank& rank, MPI_Comm real) {
   if (MPIX_Comm_key && MPIX_Comm_key(real, &leader, &index, &side) == MPI_SUCCESS)
     made->key =
         static_cast<uint64_t>(static_cast<uint32_t>(leader)) << 32 | static_cast<uint32_t>(index);
+  int self = 0, size = 1, inter = 0, remote = 0;
+  g_next.MPI_Comm_rank(real, &self);
+  g_next.MPI_Comm_size(real, &size);
+  g_next.MPI_Comm_test_inter(real, &inter);
+  if (inter) g_next.MPI_Comm_remote_size(real, &remote);
+  made->weight = weight_of(self == 0 && side == 0, size + remote);
   return handle;
 }
 
+void note_freed(LayerRank& rank, uint64_t key, uint64_t weight) {
+  if (weight == 0) return;
+  constexpr size_t kMostKeys = 1024;  // a member that has so many more to free is not stopped
+  if (rank.freed_keys.size() == kMostKeys) rank.freed_keys.erase(rank.freed_keys.begin());
+  rank.freed_keys.push_back(key);
+  rank.freed_sum += mix(key, kFreedCount) * weight;
+}
+
 void remove_comm(LayerRank& rank, MPI_Comm comm) {
+  const VirtualComm* found = rank.comms.find(comm);
+  note_freed(rank, found->key, found->weight);
   rank.stored.remove_if([=](const StoredMessage& message) { return message.comm == comm; });
   rank.comms.remove(comm);
 }
@@ -179,11 +196,29 @@ int free_type(LayerRank& rank, MPI_Datatype* type) {
   return code;
 }
 
-void count_collective(LayerRank& rank, MPI_Comm comm) {
-  if (VirtualComm* found = rank.comms.find(comm))
-    ++found->collectives;
-  else if (comm == MPI_COMM_WORLD)
-    ++rank.world_collectives;
+BegunCollectives* begun_on(LayerRank& rank, MPI_Comm comm, uint64_t* key, uint64_t* weight) {
+  if (VirtualComm* found = rank.comms.find(comm)) {
+    *key = found->key;
+    *weight = found->weight;
+    return &found->begun;
+  }
+  *key = kWorldKey;
+  *weight = rank.world_weight;
+  return comm == MPI_COMM_WORLD ? &rank.world_begun : nullptr;
+}
+
+void count_collective(LayerRank& rank, MPI_Comm comm, bool blocking) {
+  uint64_t key = 0, weight = 0;
+  if (BegunCollectives* begun = begun_on(rank, comm, &key, &weight))
+    ++(blocking ? begun->blocking : begun->nonblocking);
+}
+
+bool is_root(const LayerRank& rank, MPI_Comm comm, int root) {
+  const MPI_Comm real = real_of(rank, Object::kComm, comm);
+  int inter = 0, self = 0;
+  g_next.MPI_Comm_test_inter(real, &inter);
+  g_next.MPI_Comm_rank(real, &self);
+  return inter ? root == MPI_ROOT : root == self;
 }
 
 int ranks_of(const LayerRank& rank, MPI_Comm comm) {

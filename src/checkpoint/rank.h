@@ -54,10 +54,17 @@ struct Callbacks {
   int64_t fortran_extra = 0;  ///< what `extra` points to where Fortran has passed it by address
 };
 
+/// Collective operations that a rank has begun on a communicator. Blocking ones match in an order of
+/// their own; the other order is of nonblocking ones and of calls that make persistent ones.
+struct BegunCollectives {
+  uint64_t blocking = 0, nonblocking = 0;
+};
+
 struct VirtualComm {
   int real = MPI_COMM_NULL;
-  uint64_t key = 0;          ///< equal for all members, and for no other communicator of the job
-  uint64_t collectives = 0;  ///< collective operations that the rank has begun on it
+  uint64_t key = 0;  ///< equal for all members, and for no other communicator of the job
+  BegunCollectives begun;
+  uint64_t weight = 0;  ///< the weights of all members have the sum 0
   std::unique_ptr<CommDescription> described;
 };
 struct VirtualGroup {
@@ -118,6 +125,8 @@ struct VirtualRequest {
   bool withdrawn = false;                ///< begins again when the objects have been made
   uint64_t made_order = 0;               ///< members make persistent collectives in one order
   uint64_t order = 0;                    ///< receives match in the order in which they began
+  /// Of a persistent collective: as VirtualComm's, and how often it was started.
+  uint64_t key = 0, weight = 0, starts = 0;
   int64_t words[kMostArguments] = {};
   /// The operation has ended, and the program does not know yet.
   std::unique_ptr<RequestOutcome> outcome;
@@ -141,6 +150,14 @@ struct BsendBuffer {
   int64_t bytes = 0;
 };
 
+/// What a call begins that all members of a communicator begin.
+struct NextCollective {
+  enum class Kind : uint8_t { kNone, kBlocking, kNonblocking, kFree, kStart, kFreeRequest };
+  Kind kind = Kind::kNone;
+  MPI_Comm comm = MPI_COMM_NULL;            ///< virtual
+  const VirtualRequest* request = nullptr;  ///< kStart, kFreeRequest
+};
+
 struct LayerRank {
   ObjectTable<VirtualComm, Object::kComm> comms;
   ObjectTable<VirtualGroup, Object::kGroup> groups;
@@ -158,11 +175,25 @@ struct LayerRank {
   int world_rank = 0;
   bool initialised = false;
 
+  // Stops of the job (stop.h).
+  enum class Place : uint8_t { kRuns, kWaits, kPauses };
+  Place place = Place::kRuns;
+  bool released = false;       ///< a pause ends for one call
+  uint32_t round = 0;          ///< of the latest stop that it has been through
+  uint32_t called_by_mpi = 0;  ///< functions of the program that MPI has called and that run
+  void* wait = nullptr;        ///< while it waits or pauses: how to end that
+  const char* call = nullptr;  ///< the call in front of which, or in which, it has stopped
+  NextCollective next;
+  std::vector<uint64_t> freed_keys;  ///< communicators that it has freed lately
+  uint64_t freed_sum = 0;            ///< part of collectives_begun() of all that it has freed
+
   uint64_t sent = 0, taken = 0;  ///< messages between ranks
   uint64_t errors_handled = 0;   ///< times that an error handler has made a success of an error
   std::list<StoredMessage> stored;
   BsendBuffer buffer;
-  uint64_t next_order = 0, world_collectives = 0;
+  uint64_t next_order = 0;
+  BegunCollectives world_begun;
+  uint64_t world_weight = 0;    ///< as VirtualComm's, of MPI_COMM_WORLD
   uint32_t freed_requests = 0;  ///< those that the program has freed while they were active
 
   // Objects that a checkpoint cannot hold yet.
@@ -213,8 +244,24 @@ inline MPI_Op op_of(const VirtualRequest& request) {
   const int at = kOpArguments[request.call];
   return at < 0 ? MPI_OP_NULL : static_cast<MPI_Op>(request.words[at]);
 }
+/// The weight of a member in a sum over all members that is 0 where they have equal terms.
+inline uint64_t weight_of(bool first, int members) {
+  return first ? static_cast<uint64_t>(members) - 1 : ~uint64_t{0};
+}
+/// What stands for the count of collectives of a communicator that the rank has freed.
+inline constexpr uint64_t kFreedCount = ~uint64_t{0};
+/// MPI_COMM_WORLD among the keys of communicators.
+inline constexpr uint64_t kWorldKey = ~uint64_t{0};
+/// The numbers of the orders of collectives on a communicator, mixed with its key: after that of
+/// nonblocking ones come those of persistent requests.
+inline constexpr uint64_t kNonblockingOrder = 1;
+/// The collectives of a communicator (virtual) that are counted; null for all others. *key: as
+/// VirtualComm's; *weight: likewise.
+BegunCollectives* begun_on(LayerRank& rank, MPI_Comm comm, uint64_t* key, uint64_t* weight);
+/// The rank has freed a communicator or a persistent collective.
+void note_freed(LayerRank& rank, uint64_t key, uint64_t weight);
 /// Counts a collective operation of the communicator.
-void count_collective(LayerRank& rank, MPI_Comm comm);
+void count_collective(LayerRank& rank, MPI_Comm comm, bool blocking);
 
 /// The real handles of an array of virtual ones.
 template <Object kind>

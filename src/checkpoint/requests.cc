@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hash.h"
 #include "checkpoint/wrappers.h"
 
 namespace fgmpi::checkpoint {
@@ -206,12 +207,19 @@ MPI_Request add_request(LayerRank& rank, std::unique_ptr<VirtualRequest> request
   const MPI_Request handle = rank.requests.add(std::move(request));
   if (made->persistent) made->persistent_real = made->real;
   made->made_order = made->order = rank.next_order++;
+  if (made->persistent && kCollectives[made->call]) {
+    uint64_t key = 0;
+    if (const auto* begun = begun_on(rank, comm_of(*made), &key, &made->weight))
+      made->key = mix(key, kNonblockingOrder + begun->nonblocking);
+  }
   count_types(rank, *made, 1);
   return handle;
 }
 
 void remove_request(LayerRank& rank, MPI_Request request) {
-  count_types(rank, *rank.requests.find(request), -1);
+  const VirtualRequest& removed = *rank.requests.find(request);
+  if (removed.key != 0) note_freed(rank, removed.key, removed.weight);
+  count_types(rank, removed, -1);
   rank.requests.remove(request);
 }
 
@@ -374,7 +382,7 @@ int start(MPI_Request* request) {
   found->active = true;
   found->order = rank->next_order++;
   if (found->sends) ++rank->sent;
-  if (kCollectives[found->call]) count_collective(*rank, comm_of(*found));
+  if (kCollectives[found->call]) ++found->starts;
   return code;
 }
 

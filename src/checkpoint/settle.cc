@@ -50,26 +50,25 @@ std::string reason_against(const LayerRank& rank) {
 }
 
 /// A number whose sum over all ranks is 0 where the members of each communicator have begun the
-/// same number of collectives on it (and with a chance of 2^-64 elsewhere).
-uint64_t collectives_begun(const LayerRank& rank) {
-  uint64_t sum = 0;
-  const auto add = [&](MPI_Comm real, uint64_t key, uint64_t count) {
-    int self = 0, size = 1;
-    g_next.MPI_Comm_rank(real, &self);
-    g_next.MPI_Comm_size(real, &size);
-    sum += mix(key, count) * (self == 0 ? static_cast<uint64_t>(size) - 1 : ~uint64_t{0});
+/// same number of collectives on it, or have freed it (and with a chance of 2^-64 elsewhere).
+/// Communicators without any have no part in it, since not all members may have their handles yet.
+uint64_t collectives_begun(LayerRank& rank) {
+  uint64_t sum = rank.freed_sum;
+  const auto add = [&](uint64_t key, const BegunCollectives& begun, uint64_t weight) {
+    if (begun.blocking > 0) sum += mix(key, begun.blocking) * weight;
+    if (begun.nonblocking > 0) sum += mix(mix(key, kNonblockingOrder), begun.nonblocking) * weight;
   };
-  add(rank.layer, 0, rank.world_collectives);
-  rank.comms.for_each([&](MPI_Comm, const VirtualComm* comm) {
-    int inter = 0;
-    g_next.MPI_Comm_test_inter(comm->real, &inter);
-    if (!inter) add(comm->real, comm->key, comm->collectives);
+  add(kWorldKey, rank.world_begun, rank.world_weight);
+  rank.comms.for_each(
+      [&](MPI_Comm, const VirtualComm* comm) { add(comm->key, comm->begun, comm->weight); });
+  rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
+    sum += mix(request->key, request->starts) * request->weight;
   });
   return sum;
 }
 
 /// Do all ranks agree that a checkpoint can be taken? Else one says why not.
-bool is_possible(const LayerRank& rank, bool talks) {
+bool is_possible(LayerRank& rank, bool talks) {
   const std::string reason = reason_against(rank);
   uint64_t begun = collectives_begun(rank), all_begun = 0;
   int refuses = reason.empty() ? INT32_MAX : rank.world_rank, first = INT32_MAX;
@@ -203,7 +202,10 @@ bool settle(LayerRank& rank) {
                       std::chrono::steady_clock::now() - begin > std::chrono::seconds(kPatience);
     int64_t own[] = {static_cast<int64_t>(rank.sent - rank.taken), left, late}, all[3] = {};
     g_next.MPI_Allreduce(own, all, 3, MPI_INT64_T, MPI_SUM, rank.layer);
-    if (all[0] == 0 && all[1] == 0) return true;
+    if (all[0] == 0 && all[1] == 0) {
+      rank.freed_keys.clear();  // all members have freed these
+      return true;
+    }
     if (!all[2]) continue;
     if (rank.world_rank == 0)
       dprintf(STDERR_FILENO,

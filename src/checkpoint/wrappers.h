@@ -20,6 +20,8 @@ namespace fgmpi::checkpoint {
 // ---- Lengths of arrays of handles
 /// The ranks that a rank of the communicator (virtual) sends to.
 int ranks_of(const LayerRank& rank, MPI_Comm comm);
+/// Are arrays with one element a rank significant at this rank?
+bool is_root(const LayerRank& rank, MPI_Comm comm, int root);
 /// In- and outdegree of the rank in the communicator's topology.
 std::pair<int, int> neighbors_of(const LayerRank& rank, MPI_Comm comm);
 
