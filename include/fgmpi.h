@@ -284,7 +284,7 @@ void MPIX_Tool_wake(void* waiter);
  * complete or one is no request, else 0. */
 int MPIX_Tool_await(const char* what, int all, int n, const MPI_Request requests[],
                     MPIX_Tool_begins begins, void* argument);
-/* Waits likewise for a message that MPI_Iprobe would find. */
+/* Waits likewise for a message that MPI_Iprobe would find; 1 also where an argument is wrong. */
 int MPIX_Tool_await_message(const char* what, int source, int tag, MPI_Comm comm,
                             MPIX_Tool_begins begins, void* argument);
 /* Ends a wait of another rank of the process; `arrived` of MPIX_Tool_handlers may call it, too. */

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "checkpoint/describe.h"
+#include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 #include "host/internal.h"
 #include "watch/places.h"
@@ -39,6 +40,7 @@ using CxxOperation = void(const void*, void*, int, MPI_Datatype, AnyFunction);
 
 void run_operation(void* in, void* inout, MPI_Count count, MPI_Datatype type, void* state) {
   const auto& op = *static_cast<const Callbacks*>(state);
+  const ProgramRuns runs(current_rank());
   MPI_Datatype datatype = virtual_of(*op.owner, Object::kDatatype, type);
   if (op.form == Form::kLargeOp) {
     as<MPI_User_function_c>(op.function)(in, inout, &count, &datatype);
@@ -66,6 +68,7 @@ void run_operation(void* in, void* inout, MPI_Count count, MPI_Datatype type, vo
 void destroy_operation(void* state) {
   auto* op = static_cast<Callbacks*>(state);
   if (op->owner->quiet) return;
+  const ProgramRuns runs(current_rank());
   if (op->destructor) as<MPIX_Destructor_function>(op->destructor)(op->extra);
   delete op;
 }
@@ -113,6 +116,7 @@ int copy_attribute(void*, int handle, int keyval, void* extra, int kind, void* v
   const auto& k = *static_cast<const Callbacks*>(extra);
   *flag = 0;
   if (k.owner->quiet || !k.function) return MPI_SUCCESS;
+  const ProgramRuns runs(current_rank());
   handle = handle_for_program(k, handle);
   keyval = virtual_of(*k.owner, Object::kKeyval, keyval);
   if (k.copy_proxy)
@@ -134,6 +138,7 @@ int delete_attribute(void*, int handle, int keyval, int kind, void* value, void*
     return MPI_SUCCESS;
   }
   if (!k.remove) return MPI_SUCCESS;
+  const ProgramRuns runs(current_rank());
   handle = handle_for_program(k, handle);
   if (k.remove_proxy) return k.remove_proxy(k.remove, handle, keyval, kind, value, k.extra);
   void* in = kind == kPointer ? value : &value;
@@ -217,6 +222,7 @@ void handle_comm_error(MPI_Comm* comm, int* code, ...) {
   g_next.MPI_Errhandler_free(&real);
   if (!found) return;
   const Callbacks& handler = *found->calls;
+  const ProgramRuns runs(rank);
   MPI_Comm handle = virtual_of(*rank, Object::kComm, *comm);
   if (handler.cxx) {
     as<CxxHandler>(handler.cxx)(kCxxComm, &handle, code, as<void()>(handler.function));
@@ -233,6 +239,7 @@ void handle_comm_error_x(MPI_Comm comm, int code, void* state) {
   const auto& handler = *static_cast<const Callbacks*>(state);
   comm = virtual_of(*handler.owner, Object::kComm, comm);
   ++handler.owner->errors_handled;
+  const ProgramRuns runs(current_rank());
   as<MPIX_Comm_errhandler_function_x>(handler.function)(comm, code, handler.extra);
 }
 
@@ -241,6 +248,7 @@ void destroy_errhandler(void* state) {
   auto* handler = static_cast<Callbacks*>(state);
   LayerRank& rank = *handler->owner;
   if (rank.quiet) return;
+  const ProgramRuns runs(current_rank());
   if (handler->destructor) as<MPIX_Destructor_function>(handler->destructor)(handler->extra);
   MPI_Errhandler handle = MPI_ERRHANDLER_NULL;
   rank.errhandlers.for_each([&](MPI_Errhandler each, const VirtualCallbacks* entry) {

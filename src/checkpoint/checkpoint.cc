@@ -21,8 +21,9 @@ struct TestMode {
 };
 TestMode g_mode;
 
-/// Collective over all ranks. Returns kNot also where no checkpoint could be taken.
-Saved remake(LayerRank& rank, bool talks) {
+}  // namespace
+
+Saved rest_once(LayerRank& rank, bool talks) {
   if (!come_to_rest(rank, talks)) {
     stay_in_job(rank);
     ++rank.refused;
@@ -32,8 +33,6 @@ Saved remake(LayerRank& rank, bool talks) {
   ++rank.remade;
   return saved;
 }
-
-}  // namespace
 
 Saved at_rest(LayerRank& rank) {
   rank.quiet = true;
@@ -71,7 +70,7 @@ void report_remade(const LayerRank& rank) {
 
 void before_collective(LayerRank& rank, MPI_Comm comm) {
   if (g_mode.collectives == 0 || comm != MPI_COMM_WORLD || !rank.initialised || rank.quiet) return;
-  if (++rank.before_remake % g_mode.collectives == 0) remake(rank, false);
+  if (++rank.before_remake % g_mode.collectives == 0) rest_once(rank, false);
 }
 
 namespace {
@@ -80,7 +79,7 @@ int take_checkpoint(MPI_Comm comm, int* flag) {
   LayerRank* rank = current_rank();
   if (!rank || !rank->initialised || comm != MPI_COMM_WORLD || !flag)  // errors are the library's
     return g_extensions.MPIX_Checkpoint(rank ? real_of(*rank, Object::kComm, comm) : comm, flag);
-  const Saved saved = g_mode.on || has_folder() ? remake(*rank, true) : Saved::kNot;
+  const Saved saved = g_mode.on || has_folder() ? rest_once(*rank, true) : Saved::kNot;
   *flag = static_cast<int>(saved);
   return MPI_SUCCESS;
 }

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/save.h"
+#include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
 #include "watch/places.h"
@@ -45,6 +46,7 @@ void find_internal() {
   fill_extensions(&g_extensions, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   find_internal();
   findings::find_bindings();
+  follow_stops();
   read_mode(environment::text(environment::kCheckpoint));
 }
 
@@ -58,6 +60,7 @@ void rank_begins(int thread_level) {
   g_next.MPI_Comm_size(MPI_COMM_WORLD, &size);
   rank->world_weight = weight_of(rank->world_rank == 0, size);
   rank->initialised = true;
+  add_rank(*rank);
 }
 
 int init(int* argc, char*** argv) {
@@ -77,6 +80,8 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
 int finalize() {
   LayerRank* rank = current_rank();
   if (rank && rank->initialised) {
+    stop_point(*rank, "MPI_Finalize");
+    remove_rank(*rank);
     report_remade(*rank);
     free_requests_left(*rank);
     free_own_comms(*rank);

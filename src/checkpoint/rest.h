@@ -36,6 +36,9 @@ void resume_requests(LayerRank& rank);
 void release_freed_handlers(LayerRank& rank);
 
 // checkpoint.cc -----------------------------------------------------------------------------------
+/// Comes to rest, does what is to be done there, and goes on. Collective over all ranks. Returns
+/// false where the job could not come to rest; one rank says why if `talks`.
+Saved rest_once(LayerRank& rank, bool talks);
 /// What is done while the job is at rest. Collective over all ranks.
 Saved at_rest(LayerRank& rank);
 

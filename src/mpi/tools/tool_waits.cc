@@ -36,7 +36,9 @@ FGMPI_EXTENSION int MPIX_Tool_await_message(const char* what, int source, int ta
   FGMPI_TAKE_TURN("MPIX_Tool_await_message",
                   MPIX_Tool_await_message(what, source, tag, comm, begins, argument));
   const comm::Comm* c = comm::find_inside(comm);
-  if (!c || source == MPI_PROC_NULL) return 1;
+  const bool waits =
+      c && (source == MPI_ANY_SOURCE || (source >= 0 && source < c->shared->peers().size()));
+  if (!waits || (tag < 0 && tag != MPI_ANY_TAG)) return 1;
   bool interrupted = false;
   const Status found = pt2pt::await_message(mpi::my_endpoint(), source, tag, mpi::user_ctx(c), what,
                                             begins, argument, &interrupted);
