@@ -46,6 +46,9 @@ ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_ele
 
 # What is done with pending requests, by the roles of their calls: a receive is made again later, others are waited for. An
 # exchange has a receive that cannot be withdrawn by itself.
+# Roles whose calls have a stop point (stop.h) in front of them.
+STOPS = """send receive send_receive replace probe matched_probe matched_receive partitioned_send partitioned_receive partition start
+  completion buffer request collective creation assembly release one_sided file service""".split()
 PENDING = {"send": "kAwaited", "receive": "kWithdrawn", "matched_receive": "kAwaited", "collective": "kAwaitedByAll",
            "creation": "kAwaitedByAll"}
 
@@ -79,6 +82,11 @@ def comm_of(call):
     """Returns the name of the communicator that a collective call is about."""
     found = next((p for p in call.parameters if p.kind.object == "comm" and p.kind.life in ("borrowed", "freed")), None)
     return found.name if found else None
+
+
+def twin(symbol):
+    """Returns the nonblocking call that does the same as a blocking send or receive."""
+    return "MPI_I" + symbol[4].lower() + symbol[5:]
 
 
 class Wrapper:
@@ -126,6 +134,17 @@ class Wrapper:
     def blocks(self):
         return "true" if self.call.starts == "blocking" else "false"
 
+    def stop_point(self):
+        """Returns the statements of the stop point in front of the call."""
+        if self.call.role not in STOPS:
+            return []
+        about = ""
+        if self.is_collective():
+            about = f", {{NextCollective::Kind::{'kBlocking' if self.blocks() == 'true' else 'kNonblocking'}, {comm_of(self.call)}}}"
+        elif self.call.role == "release":
+            about = ", {NextCollective::Kind::kFree, comm ? *comm : MPI_COMM_NULL}"
+        return [f'stop_point(*self, "{self.symbol}"{about});']
+
     def called(self, passed):
         return f"g_next.{self.symbol}({', '.join(passed.get(p.name, p.name) for p in self.function.parameters)})"
 
@@ -138,8 +157,8 @@ class Wrapper:
         if self.call.role == "matched_probe":
             behind.append("if (VirtualMessage* found = self->messages.find(*message)) found->comm = program_comm, found->status = *told;")
         lines = [f"static int checkpoint_{self.symbol}(const void*{', ' + self.inside if self.inside else ''}) {{",
-                 "  LayerRank* self = current_rank();", f"  if (!self) return {self.called({})};", *["  " + line for line in before],
-                 f"  const int code = {self.called(passed)};", *["  " + line for line in counted]]
+                 "  LayerRank* self = current_rank();", f"  if (!self) return {self.called({})};",
+                 *["  " + line for line in self.stop_point() + before], f"  const int code = {self.called(passed)};", *["  " + line for line in counted]]
         if behind:
             lines += ["  if (code == MPI_SUCCESS) {", *["    " + line for line in behind], "  }"]
         return [*lines, "  return code;", "}"]
@@ -154,24 +173,58 @@ class Wrapper:
         own = [*errors, "MPI_Status own;", "MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;"]
         if role == "send":
             return errors, [], [f"if (code == MPI_SUCCESS && dest != MPI_PROC_NULL && {fine}) ++self->sent;"]
-        if role == "receive":
-            return (["if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
-                     "  return deliver_stored(*self, stored, buf, count, datatype, status);"], own, [f"if ({fine}) count_taken(*self, code, told);"])
-        if role == "probe":
+        if role in ("probe", "matched_probe"):
             flag = "flag" if call.find("flag") else "nullptr"
-            return ["if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
-                    f"  return tell_stored(*stored, {flag}, status);"], [], []
-        if role == "matched_probe":
-            flag = "flag" if call.find("flag") else "nullptr"
+            stored = ["if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
+                      f"  return tell_stored(*stored, {flag}, status);" if role == "probe" else
+                      f"  return match_stored(*self, stored, {flag}, message, status);"]
+            if not call.find("flag"):
+                stored = ["do {", *["  " + line for line in stored],
+                          f'}} while (!await_message(*self, "{self.symbol}", source, tag, real_of(*self, Object::kComm, comm)));']
+            if role == "probe":
+                return stored, [], []
             found = "*flag && " if call.find("flag") else ""
-            return (["const MPI_Comm program_comm = comm;", "if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
-                     f"  return match_stored(*self, stored, {flag}, message, status);"], own[1:],
+            return (["const MPI_Comm program_comm = comm;", *stored], own[1:],
                     [f"if (code == MPI_SUCCESS && {found}told->MPI_SOURCE != MPI_PROC_NULL) ++self->taken;"])
-        if role in ("send_receive", "replace"):
-            return (["if (const StoredMessage* stored = find_stored(*self, comm, source, recvtag))",
-                     f"  return {'exchange' if role == 'send_receive' else 'replace'}_with_stored(*self, stored, {self.names});"], own,
-                    [f"if ({fine}) count_exchange(*self, code, dest, told);"])
         return [], [], []
+
+    def blocking(self):
+        """Returns the function of a blocking send or receive, which waits for a nonblocking one: it can stop while it waits."""
+        call, receives = self.call, self.call.role == "receive"
+        begins = [p.name for p in self.function.parameters if p.name != "status"]
+        start, names = twin(self.symbol), ", ".join(begins)
+        wait = "const int ended = g_next.MPI_Wait(&made.real, told);"
+        told = ["MPI_Status own;", "MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;"] if receives else []
+        stored = ["if (const StoredMessage* stored = find_stored(*self, comm, source, tag))",
+                  "  return deliver_stored(*self, stored, buf, count, datatype, status);"] if receives else []
+        begun = ["made.receives = source != MPI_PROC_NULL;"] if receives else \
+            ["made.sends = dest != MPI_PROC_NULL && self->errors_handled == errors;", "if (made.sends) ++self->sent;"]
+        counted = ["if (made.receives && self->errors_handled == errors) count_taken(*self, ended, told);"] if receives else []
+        if not receives:
+            wait = wait.replace("told", "MPI_STATUS_IGNORE")
+        return [f"static int checkpoint_{self.symbol}(const void*, {self.inside}) {{", "  LayerRank* self = current_rank();",
+                f"  if (!self) return {self.called({})};",
+                *["  " + line for line in [*self.stop_point(), *stored, *told, "const uint64_t errors = self->errors_handled;",
+                                           "VirtualRequest made;", f"const int code = start_{start}(self, &made, {names});",
+                                           "if (code != MPI_SUCCESS || made.real == MPI_REQUEST_NULL) return code;", *begun,
+                                           f'if (is_awaited(*self, "{self.symbol}", true, 1, &made.real)) {{', "  " + wait,
+                                           *["  " + line for line in counted], "  return ended;", "}",
+                                           f"keep_words(&made, kCall_{start}, {{{', '.join(f'word({n})' for n in begins)}}}, false);",
+                                           f'return wait_later(*self, "{self.symbol}", std::move(made), {"status" if receives else "MPI_STATUS_IGNORE"});']],
+                "}"]
+
+    def exchange(self):
+        """Returns the function of MPI_Sendrecv or MPI_Sendrecv_replace, whose halves can stop apart."""
+        suffix = "_c" if self.symbol.endswith("_c") else ""
+        lines = [f"static int checkpoint_{self.symbol}(const void*, {self.inside}) {{", "  LayerRank* self = current_rank();",
+                 f"  if (!self) return {self.called({})};"]
+        if self.call.role == "replace":
+            return [*lines, f'  return replace(*self, "{self.symbol}", {self.names});', "}"]
+        return [*lines, "  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};",
+                f"  int code = checkpoint_MPI_Irecv{suffix}(nullptr, recvbuf, recvcount, recvtype, source, recvtag, comm, &requests[0]);",
+                "  if (code == MPI_SUCCESS)",
+                f"    code = checkpoint_MPI_Isend{suffix}(nullptr, sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);",
+                f'  return wait_exchange(*self, "{self.symbol}", requests, code, status);', "}"]
 
     def starting(self):
         """Returns the functions of a call that makes a request."""
@@ -200,7 +253,7 @@ class Wrapper:
         sends = ["    if (made->sends) ++self->sent;"] if call.role == "send" and call.starts == "nonblocking" else []
         persistent = "true" if call.starts == "persistent" else "false"
         lines += [f"static int checkpoint_{symbol}(const void*{', ' + self.inside}) {{", "  LayerRank* self = current_rank();",
-                  f"  if (!self || !{request}) return {self.called({})};", *["  " + line for line in counted], *stored,
+                  f"  if (!self || !{request}) return {self.called({})};", *["  " + line for line in self.stop_point() + counted], *stored,
                   "  auto made = std::make_unique<VirtualRequest>();",
                   f"  keep_words(made.get(), kCall_{symbol}, {{{words}}}, {persistent});",
                   f"  const int code = start_{symbol}(self, made.get(){''.join(', ' + p.name for p in others)});",
@@ -210,7 +263,14 @@ class Wrapper:
         return lines
 
     def text(self):
-        lines = self.starting() if self.requests else self.plain()
+        if self.requests:
+            lines = self.starting()
+        elif self.call.role in ("send_receive", "replace"):
+            lines = self.exchange()
+        elif self.call.role == "receive" or (self.call.role == "send" and "Bsend" not in self.symbol):
+            lines = self.blocking()
+        else:
+            lines = self.plain()
         return "\n".join([*lines, *wrappers.exports("checkpoint", self.function, self.symbol, self.names, tools=True)])
 
 
@@ -261,6 +321,8 @@ def extension(f):
         blocks = "false" if of_request else "true"
         if not local:
             before.insert(0, f"count_collective(*self, comm, {blocks});")
+        about = "" if local else f", {{NextCollective::Kind::{'kNonblocking' if of_request else 'kBlocking'}, comm}}"
+        before.insert(0, f'stop_point(*self, "{f.symbol}"{about});')
     if any(type_of(p) == ("MPI_Datatype", True) for p in f.parameters):
         before.insert(0, "const int n = ranks_of(*self, comm);")
     for verb, change in {"_open_group": "++", "_close_group": "--"}.items():
@@ -336,7 +398,16 @@ def main():
         text = Wrapper(call, function).text()
         return text + "\n" + "\n".join(ending) if call.symbol == last else text
 
-    calls.write("checkpoint", ['#include <cstdint>\n\n#include "fgmpi.h"\n#include "host/internal.h"\n'], declarations, ALSO, ['#include "checkpoint/wrappers.h"\n'], [], wrapper)
+    # What blocking calls need of nonblocking ones may stand behind them.
+    ahead = []
+    for c in starts:
+        inside = "".join(f", {p.declaration}" for p in calls.functions[c.symbol].parameters)
+        others = "".join(f", {p.declaration}" for p in calls.functions[c.symbol].parameters if p.name != "request")
+        if c.role in ("send", "receive") and c.starts == "nonblocking":
+            ahead += [f"static int start_{c.symbol}(LayerRank* self, VirtualRequest* started{others});",
+                      f"static int checkpoint_{c.symbol}(const void*{inside});"]
+    calls.write("checkpoint", ['#include <cstdint>\n\n#include "fgmpi.h"\n#include "host/internal.h"\n'], declarations, ALSO,
+                ['#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)
 
 
 main()

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "base/hash.h"
+#include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 
 namespace fgmpi::checkpoint {
@@ -98,8 +99,13 @@ class CompletionCall {
       many_.resize(n_);
       real_ = many_.data();
     }
-    for (size_t i = 0; i < n_; ++i) real_[i] = real_of(rank, Object::kRequest, program[i]);
+    look_up();
   }
+  /// Finds MPI's requests again, after a rest.
+  void look_up() {
+    for (size_t i = 0; i < n_; ++i) real_[i] = real_of(rank_, Object::kRequest, program_[i]);
+  }
+  CompletionCall(const CompletionCall&) = delete;
   MPI_Request* real() { return program_ ? real_ : nullptr; }
   /// Request number i may have been completed by a call that returned `code`. Returns its code,
   /// which is another one where the operation had failed before.
@@ -231,12 +237,6 @@ void count_taken(LayerRank& rank, int code, const MPI_Status* status) {
     ++rank.taken;
 }
 
-void count_exchange(LayerRank& rank, int code, int dest, const MPI_Status* status) {
-  if (code != MPI_SUCCESS && !has_message(class_of(code))) return;
-  if (dest != MPI_PROC_NULL) ++rank.sent;
-  count_taken(rank, code, status);
-}
-
 void free_requests_left(LayerRank& rank) {
   rank.requests.for_each([&](MPI_Request, VirtualRequest* request) {
     if (request->freed && !is_generalized(*request)) g_next.MPI_Request_free(&request->real);
@@ -245,18 +245,52 @@ void free_requests_left(LayerRank& rank) {
 
 namespace {
 
-int wait(MPI_Request* request, MPI_Status* status) {
-  LayerRank* rank = current_rank();
-  if (!rank) return g_next.MPI_Wait(request, status);
-  CompletionCall c(*rank, 1, request);
+/// Waits until a call of MPI's for all, or one, of these requests returns at once. May switch.
+void await(LayerRank& rank, const char* call, bool all, CompletionCall& c) {
+  while (!await(rank, call, all, static_cast<int>(c.size()), c.real())) c.look_up();
+}
+
+int wait(LayerRank& rank, const char* call, MPI_Request* request, MPI_Status* status) {
+  stop_point(rank, call);
+  CompletionCall c(rank, 1, request);
+  await(rank, call, true, c);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
   return c.done(0, g_next.MPI_Wait(c.real(), told), told);
 }
 
+int wait(MPI_Request* request, MPI_Status* status) {
+  LayerRank* rank = current_rank();
+  return rank ? wait(*rank, "MPI_Wait", request, status) : g_next.MPI_Wait(request, status);
+}
+
+}  // namespace
+
+int wait_later(LayerRank& rank, const char* call, VirtualRequest&& made, MPI_Status* status) {
+  MPI_Request request = add_request(rank, std::make_unique<VirtualRequest>(std::move(made)));
+  return wait(rank, call, &request, status);
+}
+
+int wait_exchange(LayerRank& rank, const char* call, MPI_Request (&requests)[2], int code,
+                  MPI_Status* status) {
+  if (code != MPI_SUCCESS) {
+    if (requests[0] == MPI_REQUEST_NULL) return code;
+    MPI_Request real = real_of(rank, Object::kRequest, requests[0]);
+    g_next.MPI_Cancel(&real);
+    wait(rank, call, &requests[0], MPI_STATUS_IGNORE);
+    return code;
+  }
+  const int received = wait(rank, call, &requests[0], status);
+  const int sent = wait(rank, call, &requests[1], MPI_STATUS_IGNORE);
+  return received != MPI_SUCCESS ? received : sent;
+}
+
+namespace {
+
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Test(request, flag, status);
+  stop_point(*rank, "MPI_Test");
   CompletionCall c(*rank, 1, request);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
@@ -267,7 +301,9 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Waitall(count, requests, statuses);
+  stop_point(*rank, "MPI_Waitall");
   CompletionCall c(*rank, count, requests);
+  await(*rank, "MPI_Waitall", true, c);
   Statuses s(c.size(), statuses);
   return c.all_done(g_next.MPI_Waitall(count, c.real(), s.data()), s.data());
 }
@@ -275,6 +311,7 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Testall(count, requests, flag, statuses);
+  stop_point(*rank, "MPI_Testall");
   CompletionCall c(*rank, count, requests);
   Statuses s(c.size(), statuses);
   const int code = g_next.MPI_Testall(count, c.real(), flag, s.data());
@@ -284,7 +321,9 @@ int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) 
 int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Waitany(count, requests, index, status);
+  stop_point(*rank, "MPI_Waitany");
   CompletionCall c(*rank, count, requests);
+  await(*rank, "MPI_Waitany", false, c);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
   const int code = g_next.MPI_Waitany(count, c.real(), index, told);
@@ -294,6 +333,7 @@ int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Testany(count, requests, index, flag, status);
+  stop_point(*rank, "MPI_Testany");
   CompletionCall c(*rank, count, requests);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
@@ -304,11 +344,13 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
 
 /// MPI_Waitsome and MPI_Testsome.
 template <class Next>
-int some(Next next, int count, MPI_Request* requests, int* outcount, int* indices,
-         MPI_Status* statuses) {
+int some(Next next, const char* call, bool waits, int count, MPI_Request* requests, int* outcount,
+         int* indices, MPI_Status* statuses) {
   LayerRank* rank = current_rank();
   if (!rank) return next(count, requests, outcount, indices, statuses);
+  stop_point(*rank, call);
   CompletionCall c(*rank, count, requests);
+  if (waits) await(*rank, call, false, c);
   Statuses s(c.size(), statuses);
   const int code = next(count, c.real(), outcount, indices, s.data());
   const bool known = code == MPI_SUCCESS || class_of(code) == MPI_ERR_IN_STATUS;
@@ -324,10 +366,16 @@ int some(Next next, int count, MPI_Request* requests, int* outcount, int* indice
   return failed ? MPI_ERR_IN_STATUS : code;
 }
 
+NextCollective next_of(const VirtualRequest& request, NextCollective::Kind kind) {
+  if (request.key == 0) return {};
+  return {kind, comm_of(request), &request};
+}
+
 int free_request(MPI_Request* request) {
   LayerRank* rank = current_rank();
   VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
   if (!found) return g_next.MPI_Request_free(request);
+  stop_point(*rank, "MPI_Request_free", next_of(*found, NextCollective::Kind::kFreeRequest));
   const bool of_messages = found->sends || found->receives;
   if (found->active && is_generalized(*found)) {
     MPI_Request real = found->real;  // the program completes it later
@@ -373,6 +421,7 @@ int start(MPI_Request* request) {
   VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
   if (!found) return g_next.MPI_Start(request);
   if (!found->persistent || found->active) return g_next.MPI_Start(&found->real);  // an error
+  stop_point(*rank, "MPI_Start", next_of(*found, NextCollective::Kind::kStart));
   if (take_stored(*rank, found)) {
     found->active = true;
     return MPI_SUCCESS;
@@ -411,10 +460,10 @@ FGMPI_BOTH(MPI_Testany, (int n, MPI_Request* requests, int* index, int* flag, MP
            test_any(n, requests, index, flag, status))
 FGMPI_BOTH(MPI_Waitsome,
            (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
-           some(g_next.MPI_Waitsome, n, requests, done, indices, statuses))
+           some(g_next.MPI_Waitsome, "MPI_Waitsome", true, n, requests, done, indices, statuses))
 FGMPI_BOTH(MPI_Testsome,
            (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
-           some(g_next.MPI_Testsome, n, requests, done, indices, statuses))
+           some(g_next.MPI_Testsome, "MPI_Testsome", false, n, requests, done, indices, statuses))
 FGMPI_BOTH(MPI_Request_free, (MPI_Request * request), free_request(request))
 FGMPI_BOTH(MPI_Grequest_complete, (MPI_Request request), complete_generalized(request))
 FGMPI_BOTH(MPI_Cancel, (MPI_Request * request), cancel(request))

@@ -57,20 +57,6 @@ int handled(const LayerRank& rank, MPI_Comm comm, int code) {
   return code;
 }
 
-/// The send of an exchange, while its receive takes a stored message.
-template <class Receive>
-int exchange(LayerRank& rank, const void* buffer, MPI_Count count, MPI_Datatype datatype, int dest,
-             int tag, MPI_Comm comm, Receive&& receive) {
-  MPI_Request send = MPI_REQUEST_NULL;
-  int code = g_next.MPI_Isend_c(buffer, count, real_of(rank, Object::kDatatype, datatype), dest,
-                                tag, real_of(rank, Object::kComm, comm), &send);
-  if (code != MPI_SUCCESS) return code;
-  if (dest != MPI_PROC_NULL) ++rank.sent;
-  const int received = receive();
-  code = g_next.MPI_Wait(&send, MPI_STATUS_IGNORE);
-  return received != MPI_SUCCESS ? received : code;
-}
-
 }  // namespace
 
 const StoredMessage* find_stored_message(const LayerRank& rank, MPI_Comm comm, int source,
@@ -123,27 +109,40 @@ int start_with_stored(LayerRank& rank, const StoredMessage* message, void* buffe
   return MPI_SUCCESS;
 }
 
-int exchange_with_stored(LayerRank& rank, const StoredMessage* message, const void* sendbuf,
-                         MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                         void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int, int,
-                         MPI_Comm comm, MPI_Status* status) {
-  return exchange(rank, sendbuf, sendcount, sendtype, dest, sendtag, comm, [&] {
-    return deliver_stored(rank, message, recvbuf, recvcount, recvtype, status);
-  });
+namespace {
+
+/// Packs a buffer, without an error handler's being called.
+int pack(const void* buf, MPI_Count count, MPI_Datatype real, std::vector<char>* packed) {
+  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
+  g_next.MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+  g_next.MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Count bytes = 0, position = 0;
+  int code = g_next.MPI_Pack_size_c(count, real, MPI_COMM_WORLD, &bytes);
+  if (code == MPI_SUCCESS) {
+    packed->resize(static_cast<size_t>(bytes));
+    code = g_next.MPI_Pack_c(buf, count, real, packed->data(), bytes, &position, MPI_COMM_WORLD);
+    packed->resize(static_cast<size_t>(position));
+  }
+  g_next.MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  g_next.MPI_Errhandler_free(&handler);
+  return code;
 }
 
-int replace_with_stored(LayerRank& rank, const StoredMessage* message, void* buf, MPI_Count count,
-                        MPI_Datatype datatype, int dest, int sendtag, int, int, MPI_Comm comm,
-                        MPI_Status* status) {
+}  // namespace
+
+int replace(LayerRank& rank, const char* call, void* buf, MPI_Count count, MPI_Datatype datatype,
+            int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
   const MPI_Datatype real = real_of(rank, Object::kDatatype, datatype);
-  MPI_Count bytes = 0, position = 0;
-  int code = g_next.MPI_Pack_size_c(count, real, rank.self, &bytes);
-  if (code != MPI_SUCCESS) return code;
-  std::vector<char> packed(static_cast<size_t>(bytes));
-  code = g_next.MPI_Pack_c(buf, count, real, packed.data(), bytes, &position, rank.self);
-  if (code != MPI_SUCCESS) return code;
-  return exchange(rank, packed.data(), position, MPI_PACKED, dest, sendtag, comm,
-                  [&] { return deliver_stored(rank, message, buf, count, datatype, status); });
+  std::vector<char> packed;
+  if (pack(buf, count, real, &packed) != MPI_SUCCESS)  // MPI words the error
+    return g_next.MPI_Sendrecv_replace_c(buf, count, real, dest, sendtag, source, recvtag,
+                                         real_of(rank, Object::kComm, comm), status);
+  MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  int code = MPI_Irecv_c(buf, count, datatype, source, recvtag, comm, &requests[0]);
+  if (code == MPI_SUCCESS)
+    code = MPI_Isend_c(packed.data(), static_cast<MPI_Count>(packed.size()), MPI_PACKED, dest,
+                       sendtag, comm, &requests[1]);
+  return wait_exchange(rank, call, requests, code, status);
 }
 
 namespace {

@@ -59,6 +59,12 @@ void remove_request(LayerRank& rank, MPI_Request request);
 
 /// A withdrawn or inactive receive takes a stored message, where there is one for it, and is complete.
 bool take_stored(LayerRank& rank, VirtualRequest* request);
+/// A blocking operation has been interrupted: it becomes a request, and is waited for. May switch.
+int wait_later(LayerRank& rank, const char* call, VirtualRequest&& made, MPI_Status* status);
+/// Waits for the receive and the send of an exchange, or ends the former where the latter could not
+/// begin (`code`). May switch.
+int wait_exchange(LayerRank& rank, const char* call, MPI_Request (&requests)[2], int code,
+                  MPI_Status* status);
 
 // ---- Counts of messages, and of collective operations
 /// A blocking collective operation of the communicator (virtual) is about to begin. In the test
@@ -66,7 +72,6 @@ bool take_stored(LayerRank& rank, VirtualRequest* request);
 void before_collective(LayerRank& rank, MPI_Comm comm);
 /// A receive has returned this code and status.
 void count_taken(LayerRank& rank, int code, const MPI_Status* status);
-void count_exchange(LayerRank& rank, int code, int dest, const MPI_Status* status);
 
 // ---- Messages that were taken in when a checkpoint was made. They come before all that are still
 // in MPI, as they were sent earlier.
@@ -89,14 +94,9 @@ std::unique_ptr<RequestOutcome> outcome_with_stored(LayerRank& rank, const Store
 /// MPI_Irecv of a stored message.
 int start_with_stored(LayerRank& rank, const StoredMessage* message, void* buffer, MPI_Count count,
                       MPI_Datatype datatype, Calls call, MPI_Request* request);
-/// MPI_Sendrecv whose receive takes a stored message.
-int exchange_with_stored(LayerRank& rank, const StoredMessage* message, const void* sendbuf,
-                         MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                         void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source,
-                         int recvtag, MPI_Comm comm, MPI_Status* status);
-int replace_with_stored(LayerRank& rank, const StoredMessage* message, void* buf, MPI_Count count,
-                        MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag,
-                        MPI_Comm comm, MPI_Status* status);
+/// MPI_Sendrecv_replace, whose send reads a copy of the buffer. Both have forms for large counts.
+int replace(LayerRank& rank, const char* call, void* buf, MPI_Count count, MPI_Datatype datatype,
+            int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status);
 
 /// Makes a request of MPI's that is complete, with the request's outcome.
 void make_complete(VirtualRequest* request);
