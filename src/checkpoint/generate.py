@@ -226,6 +226,22 @@ class Wrapper:
                 f"    code = checkpoint_MPI_Isend{suffix}(nullptr, sendbuf, sendcount, sendtype, dest, sendtag, comm, &requests[1]);",
                 f'  return wait_exchange(*self, "{self.symbol}", requests, code, status);', "}"]
 
+    def kept_arrays(self):
+        """Returns the statements that copy arrays of a persistent call, since the program may free them before the call is made
+        again. They stand where handles are still the program's."""
+        lines = []
+        for i, p in enumerate(kept(self.call)):
+            is_types = p.kind.abi == "handles" and p.kind.object == "datatype"
+            if self.call.starts != "persistent" or not (is_types or p.kind.name in ("counts", "displs", "aints")):
+                continue
+            length = length_of(self.call, p)
+            if p.name.startswith("s") and self.call.find("sendbuf") and "in_place" in self.call.find("sendbuf").sentinels:
+                length = f"sendbuf == MPI_IN_PLACE ? 0 : {length}"
+            if self.call.find("root"):
+                length = f"is_root(*self, comm, root) ? {length} : 0"
+            lines.append(f"made->keep_array({i}, {p.name}, {length}, {str(is_types).lower()});")
+        return lines
+
     def starting(self):
         """Returns the functions of a call that makes a request."""
         call, symbol = self.call, self.symbol
@@ -257,7 +273,7 @@ class Wrapper:
                   "  auto made = std::make_unique<VirtualRequest>();",
                   f"  keep_words(made.get(), kCall_{symbol}, {{{words}}}, {persistent});",
                   f"  const int code = start_{symbol}(self, made.get(){''.join(', ' + p.name for p in others)});",
-                  "  if (code == MPI_SUCCESS) {", *["    " + line for line in behind],
+                  "  if (code == MPI_SUCCESS) {", *["    " + line for line in behind + self.kept_arrays()],
                   *(["    " + peers[call.role]] if call.role in peers else []), *sends,
                   f"    *{request} = add_request(*self, std::move(made));", "  }", "  return code;", "}"]
         return lines

@@ -136,7 +136,21 @@ struct VirtualRequest {
   MPI_Comm* made_at = nullptr;
   /// Arrays of MPI's handles that the operation reads until it has ended.
   std::vector<std::vector<int>> kept;
+  /// Copies of the program's arrays that `words` point to.
+  struct KeptArray {
+    std::vector<char> bytes;
+    bool types;  ///< of virtual handles of datatypes
+  };
+  std::vector<KeptArray> arrays;
 
+  /// Copies an array of the program's, to which this word points.
+  template <class Element>
+  void keep_array(size_t at, const Element* array, int64_t n, bool types) {
+    if (!array || n <= 0) return;
+    const char* const bytes = reinterpret_cast<const char*>(array);
+    arrays.push_back({{bytes, bytes + static_cast<size_t>(n) * sizeof *array}, types});
+    words[at] = reinterpret_cast<int64_t>(arrays.back().bytes.data());
+  }
   template <class Handles>
   int* keep(Handles& handles) {
     kept.push_back(handles.take());

@@ -5,6 +5,7 @@
 // complete. So MPI chooses among the requests of a call, fills statuses and reports errors.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "base/hash.h"
 #include "checkpoint/stop.h"
@@ -15,15 +16,25 @@ namespace {
 
 constexpr uint32_t kFreedBeforeSweep = 64;
 
+void count_type(LayerRank& rank, MPI_Datatype type, int by) {
+  VirtualType* found = rank.types.find(type);
+  if (!found) return;
+  found->uses += static_cast<uint32_t>(by);
+  if (found->uses > 0 || !found->freed) return;
+  g_next.MPI_Type_free(&found->real);
+  rank.types.remove(type);
+}
+
 void count_types(LayerRank& rank, const VirtualRequest& request, int by) {
-  for (uint32_t left = kTypeArguments[request.call]; left != 0; left &= left - 1) {
-    const auto type = static_cast<MPI_Datatype>(request.words[__builtin_ctz(left)]);
-    VirtualType* found = rank.types.find(type);
-    if (!found) continue;
-    found->uses += static_cast<uint32_t>(by);
-    if (found->uses > 0 || !found->freed) continue;
-    g_next.MPI_Type_free(&found->real);
-    rank.types.remove(type);
+  for (uint32_t left = kTypeArguments[request.call]; left != 0; left &= left - 1)
+    count_type(rank, static_cast<MPI_Datatype>(request.words[__builtin_ctz(left)]), by);
+  for (const VirtualRequest::KeptArray& array : request.arrays) {
+    if (!array.types) continue;
+    for (size_t at = 0; at < array.bytes.size(); at += sizeof(MPI_Datatype)) {
+      MPI_Datatype type = MPI_DATATYPE_NULL;
+      std::memcpy(&type, array.bytes.data() + at, sizeof type);
+      count_type(rank, type, by);
+    }
   }
 }
 
@@ -371,11 +382,19 @@ NextCollective next_of(const VirtualRequest& request, NextCollective::Kind kind)
   return {kind, comm_of(request), &request};
 }
 
+/// An active collective may be neither freed nor cancelled, also where it has ended without MPI.
+int refuse_collective(const LayerRank& rank, const VirtualRequest& request) {
+  g_next.MPI_Comm_call_errhandler(real_of(rank, Object::kComm, comm_of(request)), MPI_ERR_REQUEST);
+  return MPI_ERR_REQUEST;
+}
+
 int free_request(MPI_Request* request) {
   LayerRank* rank = current_rank();
   VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
   if (!found) return g_next.MPI_Request_free(request);
   stop_point(*rank, "MPI_Request_free", next_of(*found, NextCollective::Kind::kFreeRequest));
+  if (found->active && found->outcome && kCollectives[found->call])
+    return refuse_collective(*rank, *found);
   const bool of_messages = found->sends || found->receives;
   if (found->active && is_generalized(*found)) {
     MPI_Request real = found->real;  // the program completes it later
@@ -412,6 +431,9 @@ int complete_generalized(MPI_Request request) {
 int cancel(MPI_Request* request) {
   LayerRank* rank = current_rank();
   if (!rank || !request) return g_next.MPI_Cancel(request);
+  const VirtualRequest* found = rank->requests.find(*request);
+  if (found && found->active && found->outcome && kCollectives[found->call])
+    return refuse_collective(*rank, *found);
   MPI_Request real = real_of(*rank, Object::kRequest, *request);
   return g_next.MPI_Cancel(&real);
 }
