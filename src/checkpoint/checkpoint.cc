@@ -1,25 +1,49 @@
 // When a checkpoint is taken, and what is done then: all objects are thrown away and made again in
 // the running job (FGMPI_CHECKPOINT=remake), as a restart does.
+#include <dlfcn.h>
+#include <pthread.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
+#include "base/hash.h"
 #include "checkpoint/rest.h"
+#include "checkpoint/rounds.h"
+#include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
 
 namespace fgmpi::checkpoint {
 namespace {
 
-/// The mode of tests: objects are made anew by MPIX_Checkpoint, and in front of each so many
-/// collectives of MPI_COMM_WORLD.
+/// The mode of tests: objects are made anew by MPIX_Checkpoint, and also as the text says.
+///   remake:N             in front of each Nth collective of MPI_COMM_WORLD
+///   remake:Nms[,SEED]    at random moments, on average each N milliseconds; also us
+///   ,report              behind one of these: rank 0 says how often, at the end
 struct TestMode {
   bool on = false, reports = false;
-  uint64_t collectives = 0;  ///< 0: never
+  uint64_t collectives = 0;                     ///< 0: never
+  uint64_t microseconds = 0, random_state = 1;  ///< 0: never
 };
 TestMode g_mode;
+
+decltype(&pthread_create) g_create_thread = nullptr;
+
+/// Asks for stops at random moments, as somebody outside of the job would.
+void* ask_at_random(void*) {
+  for (;;) {
+    g_mode.random_state = mix(g_mode.random_state, 1);
+    const uint64_t pause = g_mode.random_state % (2 * g_mode.microseconds) + 1;
+    const timespec time = {static_cast<time_t>(pause / 1'000'000),
+                           static_cast<long>(pause % 1'000'000 * 1'000)};
+    nanosleep(&time, nullptr);
+    ask_for_stop();
+  }
+}
 
 }  // namespace
 
@@ -56,8 +80,31 @@ void read_mode(const char* text) {
   if (!text || std::strncmp(text, kRemake, sizeof kRemake - 1) != 0) return;
   g_mode.on = true;
   text += sizeof kRemake - 1;
-  if (*text == ':') g_mode.collectives = std::strtoull(text + 1, nullptr, 10);
   g_mode.reports = std::strstr(text, ",report");
+  if (*text != ':') return;
+  char* end = nullptr;
+  const uint64_t number = std::strtoull(text + 1, &end, 10);
+  const bool milliseconds = std::strncmp(end, "ms", 2) == 0;
+  if (!milliseconds && std::strncmp(end, "us", 2) != 0) {
+    g_mode.collectives = number;
+    return;
+  }
+  g_mode.microseconds = number * (milliseconds ? 1000 : 1);
+  if (end[2] == ',') g_mode.random_state = std::strtoull(end + 3, nullptr, 10) + 1;
+  g_coordinator.set_talks(false);
+  // The thread is not the program's, so that the library must not know of it.
+  if (void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD))
+    g_create_thread = reinterpret_cast<decltype(&pthread_create)>(dlsym(libc, "pthread_create"));
+}
+
+void start_asking(const LayerRank& rank) {
+  if (rank.world_rank != 0 || g_mode.microseconds == 0 || !g_create_thread) return;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  g_create_thread(&thread, nullptr, ask_at_random, nullptr);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void report_remade(const LayerRank& rank) {
@@ -65,7 +112,7 @@ void report_remade(const LayerRank& rank) {
   dprintf(STDERR_FILENO,
           "fgmpi-checkpoint: all objects were made anew %llu times; refused %llu times\n",
           static_cast<unsigned long long>(rank.remade),
-          static_cast<unsigned long long>(rank.refused));
+          static_cast<unsigned long long>(rank.refused + g_coordinator.given_up()));
 }
 
 void before_collective(LayerRank& rank, MPI_Comm comm) {
@@ -79,6 +126,8 @@ int take_checkpoint(MPI_Comm comm, int* flag) {
   LayerRank* rank = current_rank();
   if (!rank || !rank->initialised || comm != MPI_COMM_WORLD || !flag)  // errors are the library's
     return g_extensions.MPIX_Checkpoint(rank ? real_of(*rank, Object::kComm, comm) : comm, flag);
+  stop_point(*rank, "MPIX_Checkpoint", {NextCollective::Kind::kBlocking, MPI_COMM_WORLD});
+  count_collective(*rank, MPI_COMM_WORLD, true);
   const Saved saved = g_mode.on || has_folder() ? rest_once(*rank, true) : Saved::kNot;
   *flag = static_cast<int>(saved);
   return MPI_SUCCESS;

@@ -73,6 +73,8 @@ const InternalFunctions& next_internal();
 // checkpoint.cc -----------------------------------------------------------------------------------
 /// FGMPI_CHECKPOINT: null, or a mode for tests.
 void read_mode(const char* text);
+/// In the test mode that stops the job at random moments, process 0 begins to do so.
+void start_asking(const LayerRank& rank);
 /// In a test mode that asks for it, rank 0 says how often all objects were made anew.
 void report_remade(const LayerRank& rank);
 

@@ -61,6 +61,7 @@ void rank_begins(int thread_level) {
   rank->world_weight = weight_of(rank->world_rank == 0, size);
   rank->initialised = true;
   add_rank(*rank);
+  start_asking(*rank);
 }
 
 int init(int* argc, char*** argv) {
