@@ -107,6 +107,9 @@ void make_own_comms(LayerRank& rank) {
 
 void begin_again(LayerRank& rank) {
   int provided = 0;
+  rank.place = LayerRank::Place::kRuns;
+  rank.wait = nullptr;
+  rank.released = false;
   g_next.MPI_Init_thread(nullptr, nullptr, rank.thread_level, &provided);
   rank_begins(rank.thread_level);
   rank.layer = rank.self = MPI_COMM_NULL;

@@ -48,7 +48,10 @@ void run(LayerRank& rank) {
 
 void rest(LayerRank& rank) {
   const uint32_t round = g_round;
-  rest_once(rank, false);
+  if (rest_once(rank, false) == Saved::kRestarted) {  // no round has begun in this process
+    rank.round = g_round;
+    return;
+  }
   rank.round = round;
   g_process_round.finish(rank);
 }
