@@ -82,7 +82,7 @@ void Coordinator::decide() {
   if (stopped == processes_) return broadcast({.kind = Kind::kRest}, nullptr);
   if (paused == 0) return;  // something else will end a wait, or nothing ever does
   if (++releases_ > kMostReleases)
-    return give_up("rank " + std::to_string(stuck_.rank) + " waits in " + stuck_call_);
+    return give_up("rank " + std::to_string(stuck_.rank) + " waits in " + stuck_call_.c_str());
   ++version_;
   told_.assign(processes_, {});
   broadcast({.kind = Kind::kRelease, .paused = paused, .harmless = harmless}, nullptr);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/process_memory.h"
 #include "checkpoint/rank.h"
 
 namespace fgmpi::checkpoint {
@@ -84,13 +85,13 @@ class ProcessRound {
   void release(bool harmless_only);
   void end(RoundState state);
 
-  std::vector<LayerRank*> ranks_;
+  ProcessVector<LayerRank*> ranks_;
   uint32_t local_ranks_ = 0;  ///< ranks that the process has when all have called MPI_Init
   bool leaves_ = false;       ///< a rank has begun to finalize
   RoundState state_ = RoundState::kOver;
   uint32_t version_ = 0;  ///< 0: targets are not known yet
   RoundMessage told_;     ///< what this process has said last
-  std::map<uint64_t, uint64_t> targets_;
+  ProcessMap<uint64_t, uint64_t> targets_;
 };
 
 /// What process 0 knows of the round.
@@ -120,11 +121,11 @@ class Coordinator {
   bool closed_ = false;  ///< ranks have begun to finalize
   uint32_t round_ = 0, version_ = 0, releases_ = 0;
   size_t missing_ = 0;  ///< processes whose counts have not come
-  std::map<uint64_t, CommCount> counts_;
+  ProcessMap<uint64_t, CommCount> counts_;
   /// What each process has told for this version.
-  std::vector<RoundMessage> told_;
+  ProcessVector<RoundMessage> told_;
   RoundMessage stuck_;
-  std::string stuck_call_;
+  ProcessString stuck_call_;
   uint64_t given_up_ = 0;
 };
 

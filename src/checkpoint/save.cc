@@ -244,17 +244,22 @@ struct Beginning {
   uint64_t leaves;
 };
 
+/// Rank 0's part. Runs on the stack with which the process began: functions on folders need more
+/// than a rank's may have.
+void begin_for_all(void* data) {
+  auto* all = static_cast<Beginning*>(data);
+  all->number = std::max(next_checkpoint(saving().folder), saving().number + 1);
+  all->leaves = is_asked_to_leave();
+  if (const Status begun = begin_checkpoint(saving().folder, all->number); !begun.ok()) {
+    say("no checkpoint is taken", begun.what().c_str());
+    all->number = 0;
+  }
+}
+
 /// Begins a checkpoint of the whole job.
 Beginning begin_in_folder(const LayerRank& rank) {
   Beginning all = {};
-  if (rank.world_rank == 0) {
-    all.number = std::max(next_checkpoint(saving().folder), saving().number + 1);
-    all.leaves = is_asked_to_leave();
-    if (const Status begun = begin_checkpoint(saving().folder, all.number); !begun.ok()) {
-      say("no checkpoint is taken", begun.what().c_str());
-      all.number = 0;
-    }
-  }
+  if (rank.world_rank == 0) fgmpi_call_on_host(begin_for_all, &all);
   g_next.MPI_Bcast(&all, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   return all;
 }

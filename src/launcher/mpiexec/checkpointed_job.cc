@@ -31,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// How often mpiexec looks for files that have become complete, in ms.
-constexpr int kLookInterval = 50;
+constexpr int kLookInterval = 20;
 
 /// From one checkpoint, a job is started again so often.
 constexpr int kMostTries = 3;
