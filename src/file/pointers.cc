@@ -37,9 +37,11 @@ Status target_of(File* file, int64_t offset, int whence, int64_t current, int64_
       return error(MPI_ERR_ARG,
                    "whence is %d; allowed are MPI_SEEK_SET, MPI_SEEK_CUR and MPI_SEEK_END", whence);
   }
-  if (__builtin_add_overflow(base, offset, out) || *out < 0)
+  int64_t target;
+  if (__builtin_add_overflow(base, offset, &target) || target < 0)
     return error(MPI_ERR_ARG, "offset %lld from %lld is before the beginning of the view",
                  static_cast<long long>(offset), static_cast<long long>(base));
+  *out = target;  // which may be the pointer
   return {};
 }
 

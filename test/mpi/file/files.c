@@ -110,7 +110,11 @@ static void individual(void) {
   CHECK(count_of(&s, MPI_INT) == 2 && w[0] == size + 1 && w[1] == size + 2);
   OK(MPI_File_read_at(f, 100 * size, w, 8, MPI_INT, &s));
   CHECK(count_of(&s, MPI_INT) == 0);
+  MPI_Offset before, behind;
+  OK(MPI_File_get_position(f, &before));
   FAILS(MPI_File_seek(f, -1, MPI_SEEK_SET), MPI_ERR_ARG);
+  OK(MPI_File_get_position(f, &behind));
+  CHECK(before == behind);
   FAILS(MPI_File_seek(f, 0, 77), MPI_ERR_ARG);
   MPI_Aint extent;
   OK(MPI_File_get_type_extent(f, MPI_DOUBLE, &extent));
