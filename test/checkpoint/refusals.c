@@ -47,8 +47,10 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  CHECK(MPIX_Checkpoint(comm, &flag) == MPI_ERR_COMM);
-  CHECK(MPIX_Checkpoint(MPI_COMM_WORLD, NULL) == MPI_ERR_ARG);
+  MPI_Error_class(MPIX_Checkpoint(comm, &flag), &flag);
+  CHECK(flag == MPI_ERR_COMM);
+  MPI_Error_class(MPIX_Checkpoint(MPI_COMM_WORLD, NULL), &flag);
+  CHECK(flag == MPI_ERR_ARG);
   MPI_Comm_free(&comm);
   return finish();
 }
