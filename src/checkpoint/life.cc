@@ -110,6 +110,8 @@ void begin_again(LayerRank& rank) {
   rank.place = LayerRank::Place::kRuns;
   rank.wait = nullptr;
   rank.released = false;
+
+  ++rank.restarts;
   g_next.MPI_Init_thread(nullptr, nullptr, rank.thread_level, &provided);
   rank_begins(rank.thread_level);
   rank.layer = rank.self = MPI_COMM_NULL;

@@ -155,6 +155,9 @@ MPI_Comm add_comm(LayerRank& rank, MPI_Comm real) {
   g_next.MPI_Comm_test_inter(real, &inter);
   if (inter) g_next.MPI_Comm_remote_size(real, &remote);
   made->weight = weight_of(self == 0 && side == 0, size + remote);
+
+  // After a restart MPI numbers communicators from the beginning.
+  if (rank.restarts > 0) made->key = mix(rank.restarts, made->key);
   return handle;
 }
 

@@ -216,6 +216,7 @@ struct LayerRank {
 
   /// Attribute functions do not call the program: objects are taken apart, or made anew.
   bool quiet = false;
+  uint32_t restarts = 0;             ///< how often the rank has gone on in other processes
   uint64_t before_remake = 0;        ///< collectives until the test mode makes objects anew
   uint64_t remade = 0, refused = 0;  ///< how often it has
 
