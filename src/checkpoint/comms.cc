@@ -79,6 +79,24 @@ MPI_Comm intercomm_of(LayerRank& rank, const CommDescription& d) {
 
 }  // namespace
 
+CommOfMembers::CommOfMembers(LayerRank& rank, const std::vector<int>& members) {
+  made_ = members.size() > 1;
+  real_ = made_ ? comm_of_members(rank, members) : members.empty() ? rank.layer : rank.self;
+}
+
+CommOfMembers::~CommOfMembers() {
+  if (made_) g_next.MPI_Comm_free(&real_);
+}
+
+std::vector<int> members_of(const LayerRank& rank, MPI_Group group) {
+  MPI_Group all = MPI_GROUP_NULL;
+  int same = MPI_UNEQUAL;
+  g_next.MPI_Comm_group(rank.layer, &all);
+  g_next.MPI_Group_compare(group, all, &same);
+  g_next.MPI_Group_free(&all);
+  return same == MPI_IDENT ? std::vector<int>() : world_ranks_of(rank, group);
+}
+
 std::vector<int> world_ranks_of(const LayerRank& rank, MPI_Group group) {
   int n = 0;
   g_next.MPI_Group_size(group, &n);

@@ -32,11 +32,31 @@ std::vector<int> world_ranks_of(const LayerRank& rank, MPI_Group group);
 MPI_Group group_of(const LayerRank& rank, const std::vector<int>& world_ranks);
 std::vector<std::pair<std::string, std::string>> contents_of(MPI_Info info);
 MPI_Info info_of(const std::vector<std::pair<std::string, std::string>>& contents);
+/// As world_ranks_of(), but an empty list for a group that is that of MPI_COMM_WORLD.
+std::vector<int> members_of(const LayerRank& rank, MPI_Group group);
+/// A communicator of these members, as members_of() tells them, who all make it and then give it
+/// back. May switch.
+class CommOfMembers {
+ public:
+  CommOfMembers(LayerRank& rank, const std::vector<int>& members);
+  ~CommOfMembers();
+  CommOfMembers(const CommOfMembers&) = delete;
+  CommOfMembers& operator=(const CommOfMembers&) = delete;
+  MPI_Comm real() const { return real_; }
+
+ private:
+  MPI_Comm real_ = MPI_COMM_NULL;
+  bool made_ = false;
+};
 
 // types.cc ----------------------------------------------------------------------------------------
 bool is_permanent_type(MPI_Datatype real);
 void describe_type(LayerRank& rank, VirtualType* type);
 void remake_type(LayerRank& rank, VirtualType* type);
+TypeDescription::Node constructor_of(MPI_Datatype real);
+/// A type that is made from a description, which give_back_type() frees where it is not predefined.
+MPI_Datatype type_of(const TypeDescription::Node& constructor);
+void give_back_type(MPI_Datatype* real);
 
 // callbacks.cc ------------------------------------------------------------------------------------
 int make_operation(Callbacks* calls, MPI_Op* real);

@@ -206,6 +206,16 @@ MPI_Datatype make(const Node& node) {
 
 }  // namespace
 
+TypeDescription::Node constructor_of(MPI_Datatype real) { return describe(real); }
+
+MPI_Datatype type_of(const TypeDescription::Node& constructor) { return make(constructor); }
+
+void give_back_type(MPI_Datatype* real) {
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  const int combiner = combiner_of(*real, &integers, &addresses, &counts, &types);
+  if (combiner != MPI_COMBINER_NAMED && !is_parameterized(combiner)) g_next.MPI_Type_free(real);
+}
+
 bool is_permanent_type(MPI_Datatype real) {
   MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
   return is_parameterized(combiner_of(real, &integers, &addresses, &counts, &types));
