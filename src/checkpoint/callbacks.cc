@@ -2,9 +2,8 @@
 //
 // MPI gets functions of the layer in their place, which find the program's and call them with
 // virtual handles. An operation and a keyval carry a pointer to the program's functions
-// (Callbacks). An error handler cannot; the one of a communicator is found by asking MPI for the
-// handler of the communicator that has the error. Handlers of windows, files and sessions are
-// passed on, since these have no virtual handles.
+// (Callbacks). An error handler cannot; it is found by asking MPI for the handler of the object
+// that has the error.
 #include <climits>
 #include <cstring>
 #include <utility>
@@ -103,10 +102,12 @@ int free_operation(MPI_Op* op) {
 
 // ---- Attributes (section 7.7)
 
-Object object_of(Form form) { return form == Form::kType ? Object::kDatatype : Object::kComm; }
-
 int handle_for_program(const Callbacks& k, int handle) {
-  return k.form == Form::kWin ? handle : virtual_of(*k.owner, object_of(k.form), handle);
+  return virtual_of(*k.owner,
+                    k.form == Form::kType  ? Object::kDatatype
+                    : k.form == Form::kWin ? Object::kWin
+                                           : Object::kComm,
+                    handle);
 }
 
 constexpr int kPointer = 0;  ///< the kind of an attribute that a program in C has set
@@ -209,38 +210,62 @@ int free_keyval(int* keyval, int (*next)(int*)) {
 
 // ---- Error handlers (section 9.3)
 
-using CxxHandler = void(int kind, int* handle, int* code, AnyFunction);
-constexpr int kCxxComm = 0;
+using CxxHandler = void(int kind, void* handle, int* code, AnyFunction);
 
-/// The error handler of every communicator whose program has set one. Variadic as MPI's type is.
-void handle_comm_error(MPI_Comm* comm, int* code, ...) {
+int get_errhandler(Form form, int object, MPI_Errhandler* real) {
+  return form == Form::kWin       ? g_next.MPI_Win_get_errhandler(object, real)
+         : form == Form::kSession ? g_next.MPI_Session_get_errhandler(object, real)
+                                  : g_next.MPI_Comm_get_errhandler(object, real);
+}
+int get_errhandler(Form, MPI_File object, MPI_Errhandler* real) {
+  return g_next.MPI_File_get_errhandler(object, real);
+}
+
+int handle_for_handler(const LayerRank& rank, Form form, int real) {
+  return virtual_of(rank,
+                    form == Form::kWin       ? Object::kWin
+                    : form == Form::kSession ? Object::kSession
+                                             : Object::kComm,
+                    real);
+}
+MPI_File handle_for_handler(const LayerRank&, Form, MPI_File real) { return real; }
+
+/// The kinds of handles, as the binding of C++ numbers them.
+constexpr int cxx_kind(Form form) {
+  return form == Form::kFile ? 1 : form == Form::kWin ? 2 : form == Form::kSession ? 3 : 0;
+}
+
+/// The error handler of every object whose program has set one. Variadic as MPI's type is.
+template <Form form, class Handle>
+void handle_error(Handle* object, int* code, ...) {
   LayerRank* rank = current_rank();
   MPI_Errhandler real = MPI_ERRHANDLER_NULL;
-  if (!rank || g_next.MPI_Comm_get_errhandler(*comm, &real) != MPI_SUCCESS) return;
+  if (!rank || get_errhandler(form, *object, &real) != MPI_SUCCESS) return;
   const VirtualCallbacks* found =
       rank->errhandlers.find(virtual_of(*rank, Object::kErrhandler, real));
   g_next.MPI_Errhandler_free(&real);
   if (!found) return;
   const Callbacks& handler = *found->calls;
   const ProgramRuns runs(rank);
-  MPI_Comm handle = virtual_of(*rank, Object::kComm, *comm);
+  Handle handle = handle_for_handler(*rank, form, *object);
   if (handler.cxx) {
-    as<CxxHandler>(handler.cxx)(kCxxComm, &handle, code, as<void()>(handler.function));
+    as<CxxHandler>(handler.cxx)(cxx_kind(form), &handle, code, as<void()>(handler.function));
     *code = MPI_SUCCESS;
   } else {
-    as<MPI_Comm_errhandler_function>(handler.function)(&handle, code);
+    as<void(Handle*, int*, ...)>(handler.function)(&handle, code);
   }
   if (*code == MPI_SUCCESS) ++rank->errors_handled;
 }
 
-/// Handles an error by a handler with a state (MPIX_Comm_create_errhandler_x), which is the layer's
-/// own.
-void handle_comm_error_x(MPI_Comm comm, int code, void* state) {
+/// Handles an error by a handler with a state (MPIX_Comm_create_errhandler_x and its like), which
+/// is the layer's own.
+template <Form form, class Handle>
+void handle_error_x(Handle object, int code, void* state) {
   const auto& handler = *static_cast<const Callbacks*>(state);
-  comm = virtual_of(*handler.owner, Object::kComm, comm);
+  object = handle_for_handler(*handler.owner, form, object);
   ++handler.owner->errors_handled;
   const ProgramRuns runs(current_rank());
-  as<MPIX_Comm_errhandler_function_x>(handler.function)(comm, code, handler.extra);
+  as<void(Handle, int, void*)>(handler.function)(object, code, handler.extra);
 }
 
 /// Nothing uses such a handler any more.
@@ -296,23 +321,17 @@ int got_errhandler(int code, MPI_Errhandler* errhandler) {
   return code;
 }
 
-/// Communicators may use the handler on, and are asked for it when they are made anew: the layer
+/// Objects may use the handler on, and are asked for it when they are made anew: the layer
 /// keeps it, or the one with a state as long as MPI does.
 int free_errhandler(MPI_Errhandler* errhandler) {
   LayerRank* rank = current_rank();
   VirtualCallbacks* found = rank && errhandler ? rank->errhandlers.find(*errhandler) : nullptr;
   if (!found || found->uses == 0) return g_next.MPI_Errhandler_free(errhandler);
   found->freed = --found->uses == 0;
-  const MPI_Errhandler handle = std::exchange(*errhandler, MPI_ERRHANDLER_NULL);
-  const bool of_comm = found->calls->form == Form::kComm;
-  if (!found->freed || (of_comm && !found->calls->with_state)) return MPI_SUCCESS;
+  *errhandler = MPI_ERRHANDLER_NULL;
+  if (!found->freed || !found->calls->with_state) return MPI_SUCCESS;
   MPI_Errhandler real = found->real;  // destroy_errhandler() may remove the entry
-  const int code = g_next.MPI_Errhandler_free(&real);
-  if (!of_comm) {
-    delete found->calls;
-    rank->errhandlers.remove(handle);
-  }
-  return code;
+  return g_next.MPI_Errhandler_free(&real);
 }
 
 }  // namespace
@@ -341,30 +360,23 @@ int make_keyval(Callbacks* calls, int* real) {
 }
 
 int make_errhandler(Callbacks* calls, MPI_Errhandler* real) {
-  void* const f = calls->function;
-  auto* const destructor = as<MPIX_Destructor_function>(calls->destructor);
+#define FGMPI_MAKE_HANDLER(Object)                                                                 \
+  return calls->with_state                                                                         \
+             ? g_next.MPIX_##Object##_create_errhandler_x(                                         \
+                   handle_error_x<Form::k##Object, MPI_##Object>, destroy_errhandler, calls, real) \
+             : g_next.MPI_##Object##_create_errhandler(                                            \
+                   handle_error<Form::k##Object, MPI_##Object>, real)
   switch (calls->form) {
-    case Form::kComm:
-      return calls->with_state ? g_next.MPIX_Comm_create_errhandler_x(
-                                     handle_comm_error_x, destroy_errhandler, calls, real)
-                               : g_next.MPI_Comm_create_errhandler(handle_comm_error, real);
     case Form::kWin:
-      return calls->with_state
-                 ? g_next.MPIX_Win_create_errhandler_x(as<MPIX_Win_errhandler_function_x>(f),
-                                                       destructor, calls->extra, real)
-                 : g_next.MPI_Win_create_errhandler(as<MPI_Win_errhandler_function>(f), real);
+      FGMPI_MAKE_HANDLER(Win);
     case Form::kFile:
-      return calls->with_state
-                 ? g_next.MPIX_File_create_errhandler_x(as<MPIX_File_errhandler_function_x>(f),
-                                                        destructor, calls->extra, real)
-                 : g_next.MPI_File_create_errhandler(as<MPI_File_errhandler_function>(f), real);
+      FGMPI_MAKE_HANDLER(File);
+    case Form::kSession:
+      FGMPI_MAKE_HANDLER(Session);
     default:
-      return calls->with_state
-                 ? g_next.MPIX_Session_create_errhandler_x(
-                       as<MPIX_Session_errhandler_function_x>(f), destructor, calls->extra, real)
-                 : g_next.MPI_Session_create_errhandler(as<MPI_Session_errhandler_function>(f),
-                                                        real);
+      FGMPI_MAKE_HANDLER(Comm);
   }
+#undef FGMPI_MAKE_HANDLER
 }
 
 namespace {
@@ -476,9 +488,11 @@ FGMPI_BOTH(MPI_Errhandler_get, (MPI_Comm comm, MPI_Errhandler* errhandler),
 FGMPI_BOTH(MPI_Win_get_errhandler, (MPI_Win win, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_Win_get_errhandler(win, errhandler), errhandler))
 FGMPI_BOTH(MPI_File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler),
-           got_errhandler(g_next.MPI_File_get_errhandler(file, errhandler), errhandler))
+           got_errhandler(g_next.MPI_File_get_errhandler(file, errhandler),
+                          errhandler))
 FGMPI_BOTH(MPI_Session_get_errhandler, (MPI_Session session, MPI_Errhandler* errhandler),
-           got_errhandler(g_next.MPI_Session_get_errhandler(session, errhandler), errhandler))
+           got_errhandler(g_next.MPI_Session_get_errhandler(session, errhandler),
+                          errhandler))
 FGMPI_BOTH(MPI_Errhandler_free, (MPI_Errhandler * errhandler), free_errhandler(errhandler))
 
 // ---- What the bindings of Fortran and C++ call (host/internal.h)
@@ -494,10 +508,10 @@ EXPORT void MPII_Op_set_cxx(MPI_Op op, fgmpi_cxx_caller* caller) {
 EXPORT void MPII_Errhandler_set_cxx(MPI_Errhandler handler, fgmpi_cxx_caller* caller) {
   LayerRank* rank = current_rank();
   VirtualCallbacks* found = rank ? rank->errhandlers.find(handler) : nullptr;
-  if (found && found->calls->form == Callbacks::Form::kComm)
+  if (found)
     found->calls->cxx = reinterpret_cast<void*>(caller);
   else
-    next_internal().errhandler_set_cxx(found ? found->real : handler, caller);
+    next_internal().errhandler_set_cxx(handler, caller);
 }
 EXPORT void MPII_Grequest_set_lang_f77(MPI_Request request) {
   LayerRank* rank = current_rank();
@@ -521,4 +535,4 @@ EXPORT void MPII_Grequest_set_lang_f77(MPI_Request request) {
   }
 FGMPI_ATTRIBUTES(Comm, MPI_Comm, kComm, comm_get_attr, comm_set_attr)
 FGMPI_ATTRIBUTES(Type, MPI_Datatype, kDatatype, type_get_attr, type_set_attr)
-FGMPI_ATTRIBUTES(Win, MPI_Win, kNone, win_get_attr, win_set_attr)
+FGMPI_ATTRIBUTES(Win, MPI_Win, kWin, win_get_attr, win_set_attr)

@@ -20,19 +20,23 @@
 namespace fgmpi::checkpoint {
 
 /// The kinds of objects that have virtual handles. The numbers are those of MPICH's handles, but
-/// for kMessage, whose handles are those of requests there.
+/// for kMessage, whose handles are those of requests there, and for kFile, whose handles are
+/// pointers there and numbers of kind 12 in this library.
 enum class Object : uint8_t {
   kNone = 0,
   kComm = 1,
   kGroup = 2,
   kDatatype = 3,
+  kFile = 4,
   kErrhandler = 5,
   kOp = 6,
   kInfo = 7,
+  kWin = 8,
   kKeyval = 9,
   kRequest = 11,
   kMessage = 12,
-  kCount = 13
+  kSession = 14,
+  kCount = 15
 };
 
 inline constexpr uint32_t kVirtualMask = 0xfc000000u, kVirtualBase = 0xc0000000u;
