@@ -21,7 +21,7 @@ import wrappers  # noqa: E402
 # The kinds of objects that have virtual handles (objects.h).
 VIRTUAL = "comm group datatype errhandler op info keyval request message".split()
 # Objects that the layer only counts, since a checkpoint cannot hold them yet.
-COUNTED = {"win": "windows", "file": "files", "session": "sessions"}
+COUNTED = {"win": "open_windows", "file": "open_files", "session": "open_sessions"}
 BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Op_create MPI_Op_create_c MPIX_Op_create_x MPI_Op_free
   MPI_Comm_create_keyval MPI_Keyval_create MPI_Type_create_keyval MPI_Win_create_keyval

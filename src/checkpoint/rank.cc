@@ -74,6 +74,8 @@ int real_of(const LayerRank& rank, Object kind, int handle) {
       return real_in(rank.requests, kind, handle);
     case Object::kMessage:
       return real_in(rank.messages, Object::kRequest, handle);
+    case Object::kWin:
+      return real_in(rank.windows, kind, handle);
     default:
       return handle;
   }
@@ -135,6 +137,8 @@ int virtual_of(const LayerRank& rank, Object kind, int real) {
       return rank.keyvals.handle_of_real(real);
     case Object::kErrhandler:
       return rank.errhandlers.handle_of_real(real);
+    case Object::kWin:
+      return rank.windows.handle_of_real(real);
     default:
       return real;
   }
@@ -222,6 +226,12 @@ bool is_root(const LayerRank& rank, MPI_Comm comm, int root) {
   g_next.MPI_Comm_test_inter(real, &inter);
   g_next.MPI_Comm_rank(real, &self);
   return inter ? root == MPI_ROOT : root == self;
+}
+
+CollectiveKey key_of_latest(LayerRank& rank, MPI_Comm comm) {
+  if (const VirtualComm* found = rank.comms.find(comm)) return {found->key, found->collectives};
+  if (comm == MPI_COMM_WORLD) return {0, rank.world_collectives};
+  return {~uint64_t{0}, rank.next_order++};  // MPI_COMM_SELF
 }
 
 int ranks_of(const LayerRank& rank, MPI_Comm comm) {

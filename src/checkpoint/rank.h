@@ -25,11 +25,10 @@
 #include "checkpoint/checkpoint_calls.h"
 #include "checkpoint/descriptions.h"
 #include "checkpoint/objects.h"
+#include "checkpoint/windows_files.h"
 #include "watch/words.h"
 
 namespace fgmpi::checkpoint {
-
-struct LayerRank;
 
 /// The proxies by which the bindings of Fortran and C++ have their attribute functions called.
 using CopyProxy = int (*)(void* user, int handle, int keyval, void* extra, int kind, void* value,
@@ -182,6 +181,7 @@ struct LayerRank {
   ObjectTable<VirtualInfo, Object::kInfo> infos;
   ObjectTable<VirtualMessage, Object::kMessage> messages;
   ObjectTable<VirtualRequest, Object::kRequest> requests;
+  ObjectTable<VirtualWin, Object::kWin> windows;
 
   MPI_Comm layer = MPI_COMM_NULL;  ///< the layer's duplicate of MPI_COMM_WORLD
   MPI_Comm self =
@@ -211,7 +211,7 @@ struct LayerRank {
   uint32_t freed_requests = 0;  ///< those that the program has freed while they were active
 
   // Objects that a checkpoint cannot hold yet.
-  int windows = 0, files = 0, sessions = 0, opened_groups = 0;
+  int open_windows = 0, open_files = 0, open_sessions = 0, opened_groups = 0;
   bool other_jobs = false, comm_buffers = false, own_errors = false;
 
   /// Attribute functions do not call the program: objects are taken apart, or made anew.

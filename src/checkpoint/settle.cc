@@ -38,9 +38,9 @@ std::string reason_of_requests(const LayerRank& rank) {
 
 /// Why no checkpoint can be taken of this rank; empty where it can.
 std::string reason_against(const LayerRank& rank) {
-  if (rank.windows > 0) return "it has a window (MPI_Win)";
-  if (rank.files > 0) return "it has a file open (MPI_File)";
-  if (rank.sessions > 0) return "it has a session";
+  if (rank.open_windows > 0) return "it has a window (MPI_Win)";
+  if (rank.open_files > 0) return "it has a file open (MPI_File)";
+  if (rank.open_sessions > 0) return "it has a session";
   if (rank.opened_groups > 0)
     return "it has opened a group of collectives (MPIX_Bcast_open_group and its like)";
   if (rank.other_jobs) return "it has communicated with another job";
