@@ -42,7 +42,7 @@ REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*dat
               **{f"MPI_Add_error_{name}": "self->own_errors = true;" for name in ("class", "code", "string")}}
 # What the layer itself calls beside the functions that it wraps.
 ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_elements_x MPI_Status_set_cancelled MPI_Error_class
-  MPI_Improbe MPI_Mrecv MPI_Type_get_envelope_c""".split()
+  MPI_Error_string MPI_Improbe MPI_Mrecv MPI_Type_get_envelope_c""".split()
 
 # What is done with pending requests, by the roles of their calls: a receive is made again later, others are waited for. An
 # exchange has a receive that cannot be withdrawn by itself.

@@ -1,0 +1,131 @@
+// Windows: what the layer remembers of them, and how they are freed and made again.
+//
+// MPI has windows of MPI_Win_create and MPI_Win_create_dynamic only. The memory of MPI_Win_allocate
+// is allocated here, so that it lies in the rank's slot, and attributes answer as for the program's
+// call. So is that of MPI_Alloc_mem. Memory that other ranks load and store (MPI_Win_allocate_shared with several members)
+// cannot be carried: these ranks may go on in different processes.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "checkpoint/describe.h"
+#include "checkpoint/windows_files.h"
+#include "checkpoint/wrappers.h"
+
+namespace fgmpi::checkpoint {
+
+VirtualWin* find_win(const LayerRank& rank, MPI_Win win) { return rank.windows.find(win); }
+
+void count_win_collective(LayerRank& rank, MPI_Win win) {
+  if (VirtualWin* found = find_win(rank, win)) ++found->collectives;
+}
+
+// ---- Checkpoints
+
+std::string reason_of_windows(const LayerRank& rank) {
+  std::string reason;
+  rank.windows.for_each([&](MPI_Win, const VirtualWin* win) {
+    if (win->is_shared)
+      reason =
+          "other ranks load and store the memory of its window (MPI_Win_allocate_shared), and may "
+          "go on in other processes";
+    if (win->started) reason = "an epoch of MPI_Win_start is open";
+    if (win->exposed) reason = "an epoch of MPI_Win_post is open";
+  });
+  return reason;
+}
+
+namespace {
+
+void describe_win(LayerRank& rank, VirtualWin* win) {
+  win->described = std::make_unique<WinDescription>();
+  WinDescription* d = win->described.get();
+  MPI_Group group = MPI_GROUP_NULL;
+  g_next.MPI_Win_get_group(win->real, &group);
+  d->members = members_of(rank, group);
+  g_next.MPI_Group_free(&group);
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  g_next.MPI_Win_get_name(win->real, name, &length);
+  d->name.assign(name, static_cast<size_t>(length));
+  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
+  g_next.MPI_Win_get_errhandler(win->real, &handler);
+  d->errhandler = virtual_of(rank, Object::kErrhandler, handler);
+  g_next.MPI_Errhandler_free(&handler);
+  MPI_Info info = MPI_INFO_NULL;
+  g_next.MPI_Win_get_info(win->real, &info);
+  d->info = contents_of(info);
+  g_next.MPI_Info_free(&info);
+  d->attributes = take_attributes(rank, Callbacks::Form::kWin, [&](int keyval) {
+    g_next.MPI_Win_delete_attr(win->real, keyval);
+  });
+  g_next.MPI_Win_set_errhandler(win->real, MPI_ERRORS_RETURN);
+}
+
+/// An operation of the program's has failed, of which its call has not told: it went by messages.
+void report_failed(const LayerRank& rank, const VirtualWin& win, int code) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  g_next.MPI_Error_string(code, text, &length);
+  dprintf(STDERR_FILENO,
+          "fgmpi-checkpoint: rank %d has operations on a window (\"%s\") that have failed: %s\n",
+          rank.world_rank, win.described->name.c_str(), text);
+}
+
+void end_epochs(const LayerRank& rank, const VirtualWin& win) {
+  for (const auto& [target, lock] : win.locks)
+    report_failed(rank, win, g_next.MPI_Win_unlock(target, win.real));
+  if (win.locked_all) report_failed(rank, win, g_next.MPI_Win_unlock_all(win.real));
+  if (win.fenced) report_failed(rank, win, g_next.MPI_Win_fence(MPI_MODE_NOSUCCEED, win.real));
+}
+
+void remake_win(LayerRank& rank, VirtualWin* win) {
+  const WinDescription& d = *win->described;
+  const CommOfMembers comm(rank, d.members);
+  MPI_Info info = info_of(d.info);
+  if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
+    g_next.MPI_Win_create_dynamic(info, comm.real(), &win->real);
+  else
+    g_next.MPI_Win_create_c(win->base, win->bytes, win->large_unit, info, comm.real(), &win->real);
+  g_next.MPI_Info_free(&info);
+  for (const auto& [base, bytes] : win->attached) g_next.MPI_Win_attach(win->real, base, bytes);
+  if (!d.name.empty()) g_next.MPI_Win_set_name(win->real, d.name.c_str());
+  g_next.MPI_Win_set_errhandler(win->real, real_of(rank, Object::kErrhandler, d.errhandler));
+  for (const StoredAttribute& a : d.attributes)
+    next_internal().win_set_attr(win->real, real_of(rank, Object::kKeyval, a.keyval), a.value,
+                                 a.kind);
+  if (win->fenced) g_next.MPI_Win_fence(MPI_MODE_NOPRECEDE, win->real);
+  win->described.reset();
+}
+
+/// No rank waits for another one here: what is locked again was locked at one time.
+void lock_again(const VirtualWin& win) {
+  for (const auto& [target, lock] : win.locks)
+    g_next.MPI_Win_lock(lock.type, target, lock.assertion, win.real);
+  if (win.locked_all) g_next.MPI_Win_lock_all(win.lock_all_assertion, win.real);
+}
+
+}  // namespace
+
+void describe_windows(LayerRank& rank) {
+  rank.windows.for_each([&](MPI_Win, VirtualWin* win) { describe_win(rank, win); });
+}
+
+void discard_windows(LayerRank& rank) {
+  for_each_by_key(rank.windows, [&](VirtualWin* win) {
+    end_epochs(rank, *win);
+    g_next.MPI_Win_free(&win->real);
+  });
+}
+
+void remake_windows(LayerRank& rank) {
+  for_each_by_key(rank.windows, [&](VirtualWin* win) { remake_win(rank, win); });
+  for_each_by_key(rank.windows, [](const VirtualWin* win) { lock_again(*win); });
+}
+
+}  // namespace fgmpi::checkpoint
