@@ -32,6 +32,7 @@ BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Session_get_errhandler MPI_Errhandler_free
   MPI_Comm_get_parent MPI_Type_free MPI_Type_get_contents MPI_Type_get_contents_c
   MPI_Wait MPI_Waitall MPI_Waitany MPI_Waitsome MPI_Test MPI_Testall MPI_Testany MPI_Testsome MPI_Request_free MPI_Cancel
+  MPI_Alloc_mem MPI_Free_mem
   MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete""".split()
 # What the layer remembers beside handles, behind a call that has succeeded.
 REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*datatype)) found->committed = true;",

@@ -24,6 +24,27 @@ void count_win_collective(LayerRank& rank, MPI_Win win) {
   if (VirtualWin* found = find_win(rank, win)) ++found->collectives;
 }
 
+namespace {
+
+/// MPI_Alloc_mem: memory of the rank, which MPI's own would not be.
+int allocate_memory(MPI_Aint size, MPI_Info info, void* baseptr) {
+  LayerRank* rank = current_rank();
+  void* const memory =
+      rank && size >= 0 && baseptr ? malloc(static_cast<size_t>(size > 0 ? size : 1)) : nullptr;
+  if (!memory)  // an error, but without a rank
+    return g_next.MPI_Alloc_mem(size, rank ? real_of(*rank, Object::kInfo, info) : info, baseptr);
+  std::memcpy(baseptr, &memory, sizeof memory);
+  return MPI_SUCCESS;
+}
+
+int free_memory(void* memory) {
+  if (!current_rank()) return g_next.MPI_Free_mem(memory);
+  free(memory);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
 // ---- Checkpoints
 
 std::string reason_of_windows(const LayerRank& rank) {
@@ -129,3 +150,9 @@ void remake_windows(LayerRank& rank) {
 }
 
 }  // namespace fgmpi::checkpoint
+
+using namespace fgmpi::checkpoint;
+
+FGMPI_BOTH(MPI_Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr),
+           allocate_memory(size, info, baseptr))
+FGMPI_BOTH(MPI_Free_mem, (void* memory), free_memory(memory))
