@@ -172,7 +172,7 @@ int create_keyval(Form form, void* copy, void* remove, void* extra, int* keyval)
   return code;
 }
 
-/// Has a communicator or type an attribute with this keyval?
+/// Has a communicator, window or type an attribute with this keyval?
 bool is_used(const LayerRank& rank, const VirtualCallbacks& keyval) {
   void* value = nullptr;
   int flag = 0;
@@ -180,7 +180,12 @@ bool is_used(const LayerRank& rank, const VirtualCallbacks& keyval) {
   const auto see = [&](MPI_Comm comm) {
     used |= g_next.MPI_Comm_get_attr(comm, keyval.real, &value, &flag) == MPI_SUCCESS && flag;
   };
-  if (keyval.calls->form == Form::kWin) return true;  // windows are not in a table
+  if (keyval.calls->form == Form::kWin) {
+    rank.windows.for_each([&](MPI_Win, const VirtualWin* win) {
+      used |= g_next.MPI_Win_get_attr(win->real, keyval.real, &value, &flag) == MPI_SUCCESS && flag;
+    });
+    return used;
+  }
   if (keyval.calls->form == Form::kType) {
     rank.types.for_each([&](MPI_Datatype, const VirtualType* type) {
       used |=
@@ -481,12 +486,16 @@ static MPI_Comm real_comm(MPI_Comm comm) {
   LayerRank* rank = current_rank();
   return rank ? real_of(*rank, Object::kComm, comm) : comm;
 }
+static MPI_Win real_win(MPI_Win win) {
+  LayerRank* rank = current_rank();
+  return rank ? real_of(*rank, Object::kWin, win) : win;
+}
 FGMPI_BOTH(MPI_Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_Comm_get_errhandler(real_comm(comm), errhandler), errhandler))
 FGMPI_BOTH(MPI_Errhandler_get, (MPI_Comm comm, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_Errhandler_get(real_comm(comm), errhandler), errhandler))
 FGMPI_BOTH(MPI_Win_get_errhandler, (MPI_Win win, MPI_Errhandler* errhandler),
-           got_errhandler(g_next.MPI_Win_get_errhandler(win, errhandler), errhandler))
+           got_errhandler(g_next.MPI_Win_get_errhandler(real_win(win), errhandler), errhandler))
 FGMPI_BOTH(MPI_File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_File_get_errhandler(file, errhandler),
                           errhandler))

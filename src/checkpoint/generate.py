@@ -19,9 +19,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "watch"))
 import wrappers  # noqa: E402
 
 # The kinds of objects that have virtual handles (objects.h).
-VIRTUAL = "comm group datatype errhandler op info keyval request message".split()
+VIRTUAL = "comm group datatype errhandler op info keyval request message win".split()
 # Objects that the layer only counts, since a checkpoint cannot hold them yet.
-COUNTED = {"win": "open_windows", "file": "open_files", "session": "open_sessions"}
+COUNTED = {"file": "open_files", "session": "open_sessions"}
 BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Op_create MPI_Op_create_c MPIX_Op_create_x MPI_Op_free
   MPI_Comm_create_keyval MPI_Keyval_create MPI_Type_create_keyval MPI_Win_create_keyval
@@ -32,14 +32,25 @@ BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Session_get_errhandler MPI_Errhandler_free
   MPI_Comm_get_parent MPI_Type_free MPI_Type_get_contents MPI_Type_get_contents_c
   MPI_Wait MPI_Waitall MPI_Waitany MPI_Waitsome MPI_Test MPI_Testall MPI_Testany MPI_Testsome MPI_Request_free MPI_Cancel
-  MPI_Alloc_mem MPI_Free_mem
+  MPI_Alloc_mem MPI_Free_mem MPI_Win_create MPI_Win_create_c MPI_Win_create_dynamic MPI_Win_allocate MPI_Win_allocate_c
+  MPI_Win_allocate_shared MPI_Win_allocate_shared_c MPI_Win_free
   MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete""".split()
-# What the layer remembers beside handles, behind a call that has succeeded.
+# What the layer remembers beside handles, behind a call that has succeeded. `window` is that of the call.
 REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*datatype)) found->committed = true;",
               "MPI_Type_dup": "copy_committed(*self, program_oldtype, *newtype);",
               "MPI_Buffer_attach": "self->buffer = {buffer, size};", "MPI_Buffer_detach": "self->buffer = {};",
               **{f"MPI_Comm_{name}": "self->other_jobs = true;" for name in ("accept", "connect", "join", "spawn", "spawn_multiple")},
               "MPI_Comm_attach_buffer": "self->comm_buffers = true;",
+              "MPI_Win_fence": "window->fenced = !(assert & MPI_MODE_NOSUCCEED);",
+              "MPI_Win_start": "window->started = true;", "MPI_Win_complete": "window->started = false;",
+              "MPI_Win_post": "window->exposed = true;", "MPI_Win_wait": "window->exposed = false;",
+              "MPI_Win_test": "if (*flag) window->exposed = false;",
+              "MPI_Win_lock": "if (rank != MPI_PROC_NULL) window->locks[rank] = {lock_type, assert};",
+              "MPI_Win_unlock": "window->locks.erase(rank);",
+              "MPI_Win_lock_all": "window->locked_all = true, window->lock_all_assertion = assert;",
+              "MPI_Win_unlock_all": "window->locked_all = false;",
+              "MPI_Win_attach": "window->attached.emplace_back(base, size);",
+              "MPI_Win_detach": "std::erase_if(window->attached, [&](const auto& each) { return each.first == base; });",
               **{f"MPI_Add_error_{name}": "self->own_errors = true;" for name in ("class", "code", "string")}}
 # What the layer itself calls beside the functions that it wraps.
 ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_elements_x MPI_Status_set_cancelled MPI_Error_class
@@ -51,7 +62,7 @@ ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_ele
 STOPS = """send receive send_receive replace probe matched_probe matched_receive partitioned_send partitioned_receive partition start
   completion buffer request collective creation assembly release one_sided file service""".split()
 PENDING = {"send": "kAwaited", "receive": "kWithdrawn", "matched_receive": "kAwaited", "collective": "kAwaitedByAll",
-           "creation": "kAwaitedByAll"}
+           "creation": "kAwaitedByAll", "one_sided": "kAwaited"}
 
 
 def virtual(kind):
@@ -120,7 +131,11 @@ class Wrapper:
                 passed[name] = f"{name} ? &real_{name} : nullptr"
                 if p.kind.life == "freed":
                     behind += [f"remove_object(*self, {object_}, *{name});", f"*{name} = real_{name};"]
-        behind += [line for symbol, line in REMEMBERED.items() if symbol == self.symbol.removesuffix("_c")]
+        if line := REMEMBERED.get(self.symbol.removesuffix("_c")):
+            if "window" in line:
+                before.insert(0, "auto* const window = find_win(*self, win);")
+                line = f"if (window) {{ {line} }}"
+            behind.append(line)
         if self.symbol == "MPI_Type_dup":
             before.insert(0, "const MPI_Datatype program_oldtype = oldtype;")
         if self.is_collective() and self.call.starts != "nonblocking":

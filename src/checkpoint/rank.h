@@ -211,7 +211,7 @@ struct LayerRank {
   uint32_t freed_requests = 0;  ///< those that the program has freed while they were active
 
   // Objects that a checkpoint cannot hold yet.
-  int open_windows = 0, open_files = 0, open_sessions = 0, opened_groups = 0;
+  int open_files = 0, open_sessions = 0, opened_groups = 0;
   bool other_jobs = false, comm_buffers = false, own_errors = false;
 
   /// Attribute functions do not call the program: objects are taken apart, or made anew.

@@ -28,6 +28,7 @@ void describe_objects(LayerRank& rank, PredefinedComms* predefined) {
     describe_comm(rank, comm);
     describe_predefined(rank, comm->real, comm->described.get());
   });
+  describe_windows(rank);
   describe_predefined(rank, MPI_COMM_WORLD, &predefined->world);
   describe_predefined(rank, MPI_COMM_SELF, &predefined->self);
 }
@@ -56,6 +57,7 @@ bool is_only_in_use(const VirtualCallbacks& handler) {
 
 void discard_objects(LayerRank& rank) {
   discard_requests(rank);
+  discard_windows(rank);
   for (VirtualComm* comm : comms_by_key(rank)) g_next.MPI_Comm_free(&comm->real);
   rank.groups.for_each([](MPI_Group, VirtualGroup* group) { g_next.MPI_Group_free(&group->real); });
   rank.types.for_each([](MPI_Datatype, VirtualType* type) {
@@ -127,6 +129,7 @@ void remake_objects(LayerRank& rank, const PredefinedComms& predefined) {
   for (VirtualComm* comm : comms_by_key(rank)) remake_comm(rank, comm);
   restore_extras(rank, MPI_COMM_WORLD, predefined.world);
   restore_extras(rank, MPI_COMM_SELF, predefined.self);
+  remake_windows(rank);
   remake_requests(rank);
 }
 

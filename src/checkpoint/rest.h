@@ -4,7 +4,7 @@
 // All ranks call come_to_rest(), which agrees on whether this is possible. Where it is, each then
 // calls at_rest(), and the program goes on.
 //
-// Thread rule: a rank's. Functions may switch, but for describe_objects() and resume_requests().
+// Thread rule: a rank's. Functions may switch, but for resume_requests().
 #pragma once
 
 #include <utility>
@@ -25,7 +25,8 @@ std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank
                                                                  uint64_t VirtualRequest::*number);
 
 // remake.cc ---------------------------------------------------------------------------------------
-/// While objects are described, thrown away and made again the rank is quiet.
+/// While objects are described, thrown away and made again the rank is quiet. Collective over all
+/// ranks.
 void describe_objects(LayerRank& rank, PredefinedComms* predefined);
 void discard_objects(LayerRank& rank);
 /// Makes all objects that were described. Collective over all ranks.

@@ -38,7 +38,6 @@ std::string reason_of_requests(const LayerRank& rank) {
 
 /// Why no checkpoint can be taken of this rank; empty where it can.
 std::string reason_against(const LayerRank& rank) {
-  if (rank.open_windows > 0) return "it has a window (MPI_Win)";
   if (rank.open_files > 0) return "it has a file open (MPI_File)";
   if (rank.open_sessions > 0) return "it has a session";
   if (rank.opened_groups > 0)
@@ -46,6 +45,7 @@ std::string reason_against(const LayerRank& rank) {
   if (rank.other_jobs) return "it has communicated with another job";
   if (rank.comm_buffers) return "it has attached a buffer to a communicator";
   if (rank.own_errors) return "it has added error classes, codes or texts";
+  if (const std::string reason = reason_of_windows(rank); !reason.empty()) return reason;
   return reason_of_requests(rank);
 }
 

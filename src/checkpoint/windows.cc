@@ -26,6 +26,125 @@ void count_win_collective(LayerRank& rank, MPI_Win win) {
 
 namespace {
 
+// ---- Making and freeing by the program
+
+/// What the program asks for.
+struct WinRequest {
+  int flavor = MPI_WIN_FLAVOR_CREATE;
+  void* base = nullptr;
+  MPI_Aint bytes = 0, unit = 1;
+  MPI_Info info = MPI_INFO_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;  ///< virtual
+  bool is_shared = false;
+};
+
+/// `make(comm, info, win)` calls MPI with its own handles.
+template <class Make>
+int make_win(LayerRank& rank, const WinRequest& asked, MPI_Win* win, Make&& make) {
+  count_collective(rank, asked.comm);
+  before_collective(rank, asked.comm);
+  const MPI_Comm comm = real_of(rank, Object::kComm, asked.comm);
+  MPI_Win real = MPI_WIN_NULL;
+  const int code = make(comm, real_of(rank, Object::kInfo, asked.info), &real);
+  if (code != MPI_SUCCESS) return code;
+  VirtualWin* made = nullptr;
+  *win = rank.windows.add(&made);
+  made->real = real;
+  made->key = key_of_latest(rank, asked.comm);
+  made->flavor = asked.flavor;
+  made->base = asked.base;
+  made->bytes = asked.bytes;
+  made->unit = static_cast<int>(std::min<MPI_Aint>(asked.unit, INT_MAX));
+  made->large_unit = asked.unit;
+  made->is_shared = asked.is_shared;
+  g_next.MPI_Comm_rank(comm, &made->rank);
+  g_next.MPI_Comm_size(comm, &made->size);
+  int flag = 0, *model = nullptr;
+  g_next.MPI_Win_get_attr(real, MPI_WIN_MODEL, &model, &flag);
+  if (flag) made->model = *model;
+  return code;
+}
+
+template <class Unit, class Next>
+int create_win(Next next, void* base, MPI_Aint size, Unit unit, MPI_Info info, MPI_Comm comm,
+               MPI_Win* win) {
+  LayerRank* rank = current_rank();
+  if (!rank || !win) return next(base, size, unit, info, comm, win);
+  const WinRequest asked{MPI_WIN_FLAVOR_CREATE, base, size, unit, info, comm};
+  return make_win(*rank, asked, win, [&](MPI_Comm real, MPI_Info hints, MPI_Win* made) {
+    return next(base, size, unit, hints, real, made);
+  });
+}
+
+int create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  LayerRank* rank = current_rank();
+  if (!rank || !win) return g_next.MPI_Win_create_dynamic(info, comm, win);
+  const WinRequest asked{MPI_WIN_FLAVOR_DYNAMIC, nullptr, 0, 1, info, comm};
+  return make_win(*rank, asked, win, [](MPI_Comm real, MPI_Info hints, MPI_Win* made) {
+    return g_next.MPI_Win_create_dynamic(hints, real, made);
+  });
+}
+
+/// Whole pages of zeros; nullptr: none are left.
+void* allocate_pages(size_t bytes) {
+  if (bytes == 0) return nullptr;
+  void* const pages =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+bool has_one_member(const LayerRank& rank, MPI_Comm comm) {
+  int size = 0, inter = 0;
+  const MPI_Comm real = real_of(rank, Object::kComm, comm);
+  return g_next.MPI_Comm_size(real, &size) == MPI_SUCCESS && size == 1 &&
+         g_next.MPI_Comm_test_inter(real, &inter) == MPI_SUCCESS && !inter;
+}
+
+/// MPI_Win_allocate, and MPI_Win_allocate_shared. `create` is MPI_Win_create with units of the same
+/// type.
+template <class Unit, class Next, class Create>
+int allocate_win(Next next, Create create, int flavor, MPI_Aint size, Unit unit, MPI_Info info,
+                 MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  LayerRank* rank = current_rank();
+  if (!rank || !win || !baseptr) return next(size, unit, info, comm, baseptr, win);
+  WinRequest asked{flavor, nullptr, size, unit, info, comm};
+  if (size < 0 || (flavor == MPI_WIN_FLAVOR_SHARED && !has_one_member(*rank, comm))) {
+    asked.is_shared = true;
+    const int code = make_win(*rank, asked, win, [&](MPI_Comm real, MPI_Info hints, MPI_Win* made) {
+      return next(size, unit, hints, real, baseptr, made);
+    });
+    if (code == MPI_SUCCESS) std::memcpy(&find_win(*rank, *win)->base, baseptr, sizeof(void*));
+    return code;
+  }
+  const auto bytes = static_cast<size_t>(size);
+  asked.base = allocate_pages(bytes);
+  // Without memory the call fails at all members.
+  const MPI_Aint asked_of_mpi = bytes > 0 && !asked.base ? -1 : size;
+  const int code = make_win(*rank, asked, win, [&](MPI_Comm real, MPI_Info hints, MPI_Win* made) {
+    return create(asked.base, asked_of_mpi, unit, hints, real, made);
+  });
+  if (code == MPI_SUCCESS) {
+    find_win(*rank, *win)->mapped = bytes;
+    std::memcpy(baseptr, &asked.base, sizeof(void*));
+  } else if (asked.base) {
+    munmap(asked.base, bytes);
+  }
+  return code;
+}
+
+int free_win(MPI_Win* win) {
+  LayerRank* rank = current_rank();
+  VirtualWin* found = rank && win ? find_win(*rank, *win) : nullptr;
+  if (!found) return g_next.MPI_Win_free(win);
+  MPI_Win real = found->real;
+  const int code = g_next.MPI_Win_free(&real);
+  if (real != MPI_WIN_NULL) return code;
+  if (found->mapped > 0) munmap(found->base, found->mapped);
+  rank->windows.remove(*win);
+  *win = MPI_WIN_NULL;
+  return code;
+}
+
 /// MPI_Alloc_mem: memory of the rank, which MPI's own would not be.
 int allocate_memory(MPI_Aint size, MPI_Info info, void* baseptr) {
   LayerRank* rank = current_rank();
@@ -153,6 +272,33 @@ void remake_windows(LayerRank& rank) {
 
 using namespace fgmpi::checkpoint;
 
+FGMPI_BOTH(MPI_Win_create,
+           (void* base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, MPI_Win* win),
+           create_win(g_next.MPI_Win_create, base, size, unit, info, comm, win))
+FGMPI_BOTH(MPI_Win_create_c,
+           (void* base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, MPI_Win* win),
+           create_win(g_next.MPI_Win_create_c, base, size, unit, info, comm, win))
+FGMPI_BOTH(MPI_Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win),
+           create_dynamic(info, comm, win))
+FGMPI_BOTH(MPI_Win_allocate,
+           (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win),
+           allocate_win(g_next.MPI_Win_allocate, g_next.MPI_Win_create, MPI_WIN_FLAVOR_ALLOCATE,
+                        size, unit, info, comm, baseptr, win))
+FGMPI_BOTH(MPI_Win_allocate_c,
+           (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+            MPI_Win* win),
+           allocate_win(g_next.MPI_Win_allocate_c, g_next.MPI_Win_create_c, MPI_WIN_FLAVOR_ALLOCATE,
+                        size, unit, info, comm, baseptr, win))
+FGMPI_BOTH(MPI_Win_allocate_shared,
+           (MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win),
+           allocate_win(g_next.MPI_Win_allocate_shared, g_next.MPI_Win_create,
+                        MPI_WIN_FLAVOR_SHARED, size, unit, info, comm, baseptr, win))
+FGMPI_BOTH(MPI_Win_allocate_shared_c,
+           (MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+            MPI_Win* win),
+           allocate_win(g_next.MPI_Win_allocate_shared_c, g_next.MPI_Win_create_c,
+                        MPI_WIN_FLAVOR_SHARED, size, unit, info, comm, baseptr, win))
+FGMPI_BOTH(MPI_Win_free, (MPI_Win * win), free_win(win))
 FGMPI_BOTH(MPI_Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr),
            allocate_memory(size, info, baseptr))
 FGMPI_BOTH(MPI_Free_mem, (void* memory), free_memory(memory))

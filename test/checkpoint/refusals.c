@@ -16,17 +16,11 @@ static int release(void* state) { return (void)state, MPI_SUCCESS; }
 static int cancel(void* state, int complete) { return (void)state, (void)complete, MPI_SUCCESS; }
 
 int main(int argc, char** argv) {
-  int memory[4] = {0}, flag = 0, sum = -1, one = 1;
-  MPI_Win win;
+  int flag = 0, sum = -1, one = 1;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Comm comm;
   start(&argc, &argv);
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-
-  MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-  refused();
-  MPI_Win_free(&win);
-  checkpoint();
 
   if (rank == size - 1) MPI_Grequest_start(query, release, cancel, NULL, &request);
   refused();
