@@ -136,6 +136,8 @@ class Wrapper:
                 before.insert(0, "auto* const window = find_win(*self, win);")
                 line = f"if (window) {{ {line} }}"
             behind.append(line)
+        if self.symbol == "MPI_Win_fence":
+            before.insert(0, "count_win_collective(*self, win);")
         if self.symbol == "MPI_Type_dup":
             before.insert(0, "const MPI_Datatype program_oldtype = oldtype;")
         if self.is_collective() and self.call.starts != "nonblocking":

@@ -64,6 +64,11 @@ uint64_t collectives_begun(LayerRank& rank) {
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
     sum += mix(request->key, request->starts) * request->weight;
   });
+  rank.windows.for_each([&](int, const SharedObject* object) {
+    if (object->size > 1)
+      sum += mix(mix(object->key.comm, object->key.count), object->collectives) *
+             weight_of(object->rank == 0, object->size);
+  });
   return sum;
 }
 
@@ -80,8 +85,8 @@ bool is_possible(LayerRank& rank, bool talks) {
   if (talks && first == INT32_MAX && all_begun != 0 && rank.world_rank == 0)
     dprintf(
         STDERR_FILENO,
-        "fgmpi-checkpoint: no checkpoint is taken: not all members of a communicator have begun "
-        "its latest collective operation\n");
+        "fgmpi-checkpoint: no checkpoint is taken: not all members of a communicator, window or "
+        "file have begun its latest collective operation\n");
   return first == INT32_MAX && all_begun == 0;
 }
 
