@@ -544,4 +544,3 @@ EXPORT void MPII_Grequest_set_lang_f77(MPI_Request request) {
   }
 FGMPI_ATTRIBUTES(Comm, MPI_Comm, kComm, comm_get_attr, comm_set_attr)
 FGMPI_ATTRIBUTES(Type, MPI_Datatype, kDatatype, type_get_attr, type_set_attr)
-FGMPI_ATTRIBUTES(Win, MPI_Win, kWin, win_get_attr, win_set_attr)

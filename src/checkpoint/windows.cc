@@ -162,6 +162,72 @@ int free_memory(void* memory) {
   return MPI_SUCCESS;
 }
 
+// ---- Questions of the program
+
+/// Where the window keeps the value of a predefined attribute (of which Fortran's number is one
+/// more); nullptr for another one.
+template <class Give>
+bool give_predefined(VirtualWin* win, int keyval, Give&& give) {
+  switch (keyval & 1 ? keyval : keyval - 1) {
+    case MPI_WIN_SIZE:
+      give(&win->bytes);
+      return true;
+    case MPI_WIN_DISP_UNIT:
+      give(&win->unit);
+      return true;
+    case MPI_WIN_CREATE_FLAVOR:
+      give(&win->flavor);
+      return true;
+    case MPI_WIN_MODEL:
+      give(&win->model);
+      return true;
+    default:
+      return false;
+  }
+}
+
+constexpr int kFormOfC = 0;  ///< in which C gets attributes
+
+/// C gets a pointer to the value, Fortran the value.
+int win_attribute(MPI_Win win, int keyval, void* value, int* flag, fgmpi_attr_kind kind) {
+  LayerRank* rank = current_rank();
+  VirtualWin* found = rank ? find_win(*rank, win) : nullptr;
+  if (rank) {
+    keyval = real_of(*rank, Object::kKeyval, keyval);
+    win = real_of(*rank, Object::kWin, win);
+  }
+  const int code = kind == kFormOfC ? g_next.MPI_Win_get_attr(win, keyval, value, flag)
+                                    : next_internal().win_get_attr(win, keyval, value, flag, kind);
+  if (code != MPI_SUCCESS || !*flag || !found || is_virtual(keyval)) return code;
+  const bool is_base = (keyval & 1 ? keyval : keyval - 1) == MPI_WIN_BASE;
+  if (is_base && found->flavor != MPI_WIN_FLAVOR_DYNAMIC)
+    std::memcpy(value, &found->base, sizeof found->base);
+  give_predefined(found, keyval, [&](auto* kept) {
+    const auto number = static_cast<intptr_t>(*kept);
+    if (kind == kFormOfC)
+      std::memcpy(value, &kept, sizeof kept);
+    else
+      std::memcpy(value, &number, sizeof number);
+  });
+  return code;
+}
+
+/// Only the rank's own memory can be loaded and stored where the window is to be carried.
+template <class Next, class Unit>
+int shared_query(Next next, MPI_Win win, int target, MPI_Aint* size, Unit* unit, void* baseptr) {
+  LayerRank* rank = current_rank();
+  const VirtualWin* found = rank ? find_win(*rank, win) : nullptr;
+  const int code =
+      next(rank ? real_of(*rank, Object::kWin, win) : win, target, size, unit, baseptr);
+  if (code != MPI_SUCCESS || !found || found->is_shared) return code;
+  const bool is_own = target == found->rank || (target == MPI_PROC_NULL && found->bytes > 0);
+  if (is_own) *unit = static_cast<Unit>(found->large_unit);
+  *size = is_own ? found->bytes : 0;
+  std::memset(baseptr, 0, sizeof(void*));
+  if (is_own && *size > 0) std::memcpy(baseptr, &found->base, sizeof(void*));
+  return code;
+}
+
 }  // namespace
 
 // ---- Checkpoints
@@ -302,3 +368,21 @@ FGMPI_BOTH(MPI_Win_free, (MPI_Win * win), free_win(win))
 FGMPI_BOTH(MPI_Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr),
            allocate_memory(size, info, baseptr))
 FGMPI_BOTH(MPI_Free_mem, (void* memory), free_memory(memory))
+FGMPI_BOTH(MPI_Win_get_attr, (MPI_Win win, int keyval, void* value, int* flag),
+           win_attribute(win, keyval, value, flag, kFormOfC))
+FGMPI_BOTH(MPI_Win_shared_query,
+           (MPI_Win win, int target, MPI_Aint* size, int* unit, void* baseptr),
+           shared_query(g_next.MPI_Win_shared_query, win, target, size, unit, baseptr))
+FGMPI_BOTH(MPI_Win_shared_query_c,
+           (MPI_Win win, int target, MPI_Aint* size, MPI_Aint* unit, void* baseptr),
+           shared_query(g_next.MPI_Win_shared_query_c, win, target, size, unit, baseptr))
+EXPORT int MPII_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag,
+                             fgmpi_attr_kind kind) {
+  return win_attribute(win, keyval, value, flag, kind);
+}
+EXPORT int MPII_Win_set_attr(MPI_Win win, int keyval, void* value, fgmpi_attr_kind kind) {
+  LayerRank* rank = current_rank();
+  if (!rank) return next_internal().win_set_attr(win, keyval, value, kind);
+  return next_internal().win_set_attr(real_of(*rank, Object::kWin, win),
+                                      real_of(*rank, Object::kKeyval, keyval), value, kind);
+}
