@@ -76,6 +76,8 @@ int real_of(const LayerRank& rank, Object kind, int handle) {
       return real_in(rank.messages, Object::kRequest, handle);
     case Object::kWin:
       return real_in(rank.windows, kind, handle);
+    case Object::kFile:
+      return real_in(rank.files, kind, handle);
     default:
       return handle;
   }
@@ -139,6 +141,8 @@ int virtual_of(const LayerRank& rank, Object kind, int real) {
       return rank.errhandlers.handle_of_real(real);
     case Object::kWin:
       return rank.windows.handle_of_real(real);
+    case Object::kFile:
+      return rank.files.handle_of_real(real);
     default:
       return real;
   }

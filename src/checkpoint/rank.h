@@ -181,6 +181,7 @@ struct LayerRank {
   ObjectTable<VirtualInfo, Object::kInfo> infos;
   ObjectTable<VirtualMessage, Object::kMessage> messages;
   ObjectTable<VirtualRequest, Object::kRequest> requests;
+  ObjectTable<VirtualFile, Object::kFile> files;
   ObjectTable<VirtualWin, Object::kWin> windows;
 
   MPI_Comm layer = MPI_COMM_NULL;  ///< the layer's duplicate of MPI_COMM_WORLD
@@ -209,6 +210,8 @@ struct LayerRank {
   BegunCollectives world_begun;
   uint64_t world_weight = 0;    ///< as VirtualComm's, of MPI_COMM_WORLD
   uint32_t freed_requests = 0;  ///< those that the program has freed while they were active
+
+  MPI_Errhandler file_errors = MPI_ERRORS_RETURN;  ///< of MPI_FILE_NULL, virtual, while described
 
   // Objects that a checkpoint cannot hold yet.
   int open_files = 0, open_sessions = 0, opened_groups = 0;

@@ -43,6 +43,25 @@ struct SharedObject {
   uint64_t collectives = 0;  ///< collective operations that the rank has begun on it
 };
 
+/// A file at rest, in terms of the job.
+struct FileDescription {
+  std::vector<int> members;                       ///< as members_of() tells them
+  MPI_Errhandler errhandler = MPI_ERRORS_RETURN;  ///< virtual
+  MPI_Offset displacement = 0, pointer = 0, shared_pointer = 0;
+  MPI_Offset bytes = 0;  ///< the file's size
+  TypeDescription::Node etype, filetype;
+  std::string representation;
+  int atomic = 0;
+};
+
+struct VirtualFile : SharedObject {
+  std::string path;                                        ///< absolute
+  int amode = 0;                                           ///< as the program gave it
+  std::vector<std::pair<std::string, std::string>> hints;  ///< those that the program gave
+  const char* split = nullptr;  ///< the split collective operation that has begun
+  std::unique_ptr<FileDescription> described;
+};
+
 /// A window at rest, in terms of the job.
 struct WinDescription {
   std::vector<int> members;  ///< as members_of() tells them
@@ -75,18 +94,39 @@ struct VirtualWin : SharedObject {
   std::unique_ptr<WinDescription> described;
 };
 
+// ---- Handles
+inline int number_of(MPI_File file) { return static_cast<int>(reinterpret_cast<uintptr_t>(file)); }
+inline MPI_File file_of_number(int number) {
+  return reinterpret_cast<MPI_File>(uintptr_t{static_cast<uint32_t>(number)});
+}
+MPI_File real_file(const LayerRank& rank, MPI_File file);
+/// What the program has, of a handle of MPI's.
+MPI_File virtual_file(const LayerRank& rank, MPI_File real);
+VirtualFile* find_file(const LayerRank& rank, MPI_File file);
 VirtualWin* find_win(const LayerRank& rank, MPI_Win win);
 /// Counts a collective operation.
+void count_file_collective(LayerRank& rank, MPI_File file);
 void count_win_collective(LayerRank& rank, MPI_Win win);
+/// The program has given hints of a file (virtual).
+void keep_hints(LayerRank& rank, VirtualFile* file, MPI_Info info);
+
 // ---- Checkpoints
 /// Why no checkpoint can be taken; empty where one can.
+std::string reason_of_files(const LayerRank& rank);
 std::string reason_of_windows(const LayerRank& rank);
-/// Collective, may switch.
+/// Collective, may switch. A file's bytes reach the disk.
+void describe_files(LayerRank& rank);
 void describe_windows(LayerRank& rank);
-/// Collective, may switch: epochs end, windows are freed.
+/// Collective, may switch: files are closed, but not deleted; epochs end, windows are freed.
+void discard_files(LayerRank& rank);
 void discard_windows(LayerRank& rank);
 /// Collective, may switch. Epochs are open again, locks are held.
+void remake_files(LayerRank& rank);
 void remake_windows(LayerRank& rank);
+/// After a restart: bytes that were written behind the end of a file since the checkpoint are cut
+/// off, with a line for each file.
+void restore_files(LayerRank& rank);
+
 /// Calls action(object) for each object of a table, in the order of their keys.
 template <class Table, class Action>
 void for_each_by_key(const Table& table, Action&& action) {
