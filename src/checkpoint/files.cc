@@ -1,0 +1,183 @@
+// Files: what the layer remembers of them, and how they are closed and opened again.
+//
+// MPI never has the access mode MPI_MODE_DELETE_ON_CLOSE, since files are closed at a checkpoint:
+// the layer deletes the file when the program closes it.
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "checkpoint/describe.h"
+#include "checkpoint/windows_files.h"
+#include "checkpoint/wrappers.h"
+
+namespace fgmpi::checkpoint {
+
+// ---- Handles
+
+MPI_File real_file(const LayerRank& rank, MPI_File file) {
+  return file_of_number(real_of(rank, Object::kFile, number_of(file)));
+}
+
+MPI_File virtual_file(const LayerRank& rank, MPI_File real) {
+  return file_of_number(virtual_of(rank, Object::kFile, number_of(real)));
+}
+
+VirtualFile* find_file(const LayerRank& rank, MPI_File file) {
+  return rank.files.find(number_of(file));
+}
+
+void count_file_collective(LayerRank& rank, MPI_File file) {
+  if (VirtualFile* found = find_file(rank, file)) ++found->collectives;
+}
+
+void keep_hints(LayerRank& rank, VirtualFile* file, MPI_Info info) {
+  if (!file || info == MPI_INFO_NULL) return;
+  for (auto& [key, value] : contents_of(real_of(rank, Object::kInfo, info))) {
+    auto known = std::find_if(file->hints.begin(), file->hints.end(),
+                              [&](const auto& hint) { return hint.first == key; });
+    if (known == file->hints.end())
+      file->hints.emplace_back(key, value);
+    else
+      known->second = value;
+  }
+}
+
+// ---- Checkpoints
+
+std::string reason_of_files(const LayerRank& rank) {
+  std::string reason;
+  rank.files.for_each([&](int, const VirtualFile* file) {
+    struct stat about = {};
+    if (file->split) reason = std::string(file->split) + " of " + file->path + " is under way";
+    if (file->amode & MPI_MODE_SEQUENTIAL)
+      reason = "it has opened " + file->path + " with MPI_MODE_SEQUENTIAL";
+    if (file->rank != 0) return;
+    if (stat(file->path.c_str(), &about) != 0)
+      reason = "it has a file open that cannot be opened again: " + file->path + ": " +
+               std::strerror(errno);
+    else if (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode) || S_ISCHR(about.st_mode))
+      reason = "it has opened " + file->path + ", which is a pipe or a device";
+  });
+  return reason;
+}
+
+namespace {
+
+void describe_file(LayerRank& rank, VirtualFile* file) {
+  const MPI_File real = file_of_number(file->real);
+  file->described = std::make_unique<FileDescription>();
+  FileDescription* d = file->described.get();
+  MPI_Group group = MPI_GROUP_NULL;
+  g_next.MPI_File_get_group(real, &group);
+  d->members = members_of(rank, group);
+  g_next.MPI_Group_free(&group);
+  MPI_Errhandler handler = MPI_ERRORS_RETURN;
+  g_next.MPI_File_get_errhandler(real, &handler);
+  d->errhandler = virtual_of(rank, Object::kErrhandler, handler);
+  g_next.MPI_Errhandler_free(&handler);
+  g_next.MPI_File_set_errhandler(real, MPI_ERRORS_RETURN);
+  MPI_Datatype etype = MPI_BYTE, filetype = MPI_BYTE;
+  char representation[MPI_MAX_DATAREP_STRING + 1] = {};
+  g_next.MPI_File_get_view(real, &d->displacement, &etype, &filetype, representation);
+  d->etype = constructor_of(etype);
+  d->filetype = constructor_of(filetype);
+  d->representation = representation;
+  give_back_type(&etype);
+  give_back_type(&filetype);
+  g_next.MPI_File_get_position(real, &d->pointer);
+  g_next.MPI_File_get_position_shared(real, &d->shared_pointer);
+  g_next.MPI_File_get_atomicity(real, &d->atomic);
+  g_next.MPI_File_sync(real);
+  g_next.MPI_File_get_size(real, &d->bytes);
+}
+
+void remake_view(const FileDescription& d, MPI_File real, MPI_Info info) {
+  MPI_Datatype etype = type_of(d.etype), filetype = type_of(d.filetype);
+  g_next.MPI_Type_commit(&etype);
+  g_next.MPI_Type_commit(&filetype);
+  g_next.MPI_File_set_view(real, d.displacement, etype, filetype, d.representation.c_str(), info);
+  give_back_type(&etype);
+  give_back_type(&filetype);
+}
+
+/// The members cannot go on without their file. All of them have the error.
+[[noreturn]] void end_without_file(const VirtualFile& file, MPI_Comm comm, int code) {
+  char text[MPI_MAX_ERROR_STRING] = {};
+  int length = 0;
+  g_next.MPI_Error_string(code, text, &length);
+  if (file.rank == 0)
+    dprintf(STDERR_FILENO,
+            "fgmpi-checkpoint: the job cannot go on: %s cannot be opened again: %s\n",
+            file.path.c_str(), text);
+  g_next.MPI_Barrier(comm);
+  g_next.MPI_Abort(MPI_COMM_WORLD, 1);
+  abort();
+}
+
+void remake_file(LayerRank& rank, VirtualFile* file) {
+  const FileDescription& d = *file->described;
+  constexpr int kOnce =
+      MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_APPEND | MPI_MODE_DELETE_ON_CLOSE;
+  const CommOfMembers comm(rank, d.members);
+  MPI_Info info = info_of(file->hints);
+  MPI_File real = MPI_FILE_NULL;
+  const int code =
+      g_next.MPI_File_open(comm.real(), file->path.c_str(), file->amode & ~kOnce, info, &real);
+  if (code != MPI_SUCCESS) end_without_file(*file, comm.real(), code);
+  file->real = number_of(real);
+  remake_view(d, real, info);
+  g_next.MPI_Info_free(&info);
+  g_next.MPI_File_seek(real, d.pointer, MPI_SEEK_SET);
+  g_next.MPI_File_seek_shared(real, d.shared_pointer, MPI_SEEK_SET);
+  if (d.atomic) g_next.MPI_File_set_atomicity(real, d.atomic);
+  g_next.MPI_File_set_errhandler(real, real_of(rank, Object::kErrhandler, d.errhandler));
+  file->described.reset();
+}
+
+}  // namespace
+
+void describe_files(LayerRank& rank) {
+  MPI_Errhandler handler = MPI_ERRORS_RETURN;
+  g_next.MPI_File_get_errhandler(MPI_FILE_NULL, &handler);
+  rank.file_errors = virtual_of(rank, Object::kErrhandler, handler);
+  g_next.MPI_Errhandler_free(&handler);
+  g_next.MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN);
+  for_each_by_key(rank.files, [&](VirtualFile* file) { describe_file(rank, file); });
+}
+
+void discard_files(LayerRank& rank) {
+  for_each_by_key(rank.files, [](VirtualFile* file) {
+    MPI_File real = file_of_number(file->real);
+    g_next.MPI_File_close(&real);
+  });
+}
+
+void remake_files(LayerRank& rank) {
+  for_each_by_key(rank.files, [&](VirtualFile* file) { remake_file(rank, file); });
+  g_next.MPI_File_set_errhandler(MPI_FILE_NULL,
+                                 real_of(rank, Object::kErrhandler, rank.file_errors));
+}
+
+void restore_files(LayerRank& rank) {
+  rank.files.for_each([](int, const VirtualFile* file) {
+    struct stat about = {};
+    const char* const path = file->path.c_str();
+    if (file->rank != 0 || file->amode & MPI_MODE_RDONLY || stat(path, &about) != 0) return;
+    const auto now = static_cast<long long>(about.st_size),
+               before = static_cast<long long>(file->described->bytes);
+    if (now > before && truncate(path, before) == 0)
+      dprintf(STDERR_FILENO,
+              "fgmpi-checkpoint: %s is cut back from %lld to %lld bytes, as at the checkpoint\n",
+              path, now, before);
+    else if (now != before)
+      dprintf(STDERR_FILENO,
+              "fgmpi-checkpoint: %s has %lld bytes, unlike at the checkpoint (%lld)\n", path, now,
+              before);
+  });
+}
+
+}  // namespace fgmpi::checkpoint
