@@ -233,7 +233,9 @@ int handle_for_handler(const LayerRank& rank, Form form, int real) {
                                              : Object::kComm,
                     real);
 }
-MPI_File handle_for_handler(const LayerRank&, Form, MPI_File real) { return real; }
+MPI_File handle_for_handler(const LayerRank& rank, Form, MPI_File real) {
+  return virtual_file(rank, real);
+}
 
 /// The kinds of handles, as the binding of C++ numbers them.
 constexpr int cxx_kind(Form form) {
@@ -490,6 +492,10 @@ static MPI_Win real_win(MPI_Win win) {
   LayerRank* rank = current_rank();
   return rank ? real_of(*rank, Object::kWin, win) : win;
 }
+static MPI_File real_file_of(MPI_File file) {
+  LayerRank* rank = current_rank();
+  return rank ? real_file(*rank, file) : file;
+}
 FGMPI_BOTH(MPI_Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_Comm_get_errhandler(real_comm(comm), errhandler), errhandler))
 FGMPI_BOTH(MPI_Errhandler_get, (MPI_Comm comm, MPI_Errhandler* errhandler),
@@ -497,7 +503,7 @@ FGMPI_BOTH(MPI_Errhandler_get, (MPI_Comm comm, MPI_Errhandler* errhandler),
 FGMPI_BOTH(MPI_Win_get_errhandler, (MPI_Win win, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_Win_get_errhandler(real_win(win), errhandler), errhandler))
 FGMPI_BOTH(MPI_File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler),
-           got_errhandler(g_next.MPI_File_get_errhandler(file, errhandler),
+           got_errhandler(g_next.MPI_File_get_errhandler(real_file_of(file), errhandler),
                           errhandler))
 FGMPI_BOTH(MPI_Session_get_errhandler, (MPI_Session session, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_Session_get_errhandler(session, errhandler),

@@ -66,7 +66,10 @@ Saved at_rest(LayerRank& rank) {
   const Saved saved = has_folder() ? save(rank) : Saved::kTaken;
   if (saved == Saved::kTaken && has_folder() && leaves()) leave_job(rank);
   if (saved == Saved::kNot) stay_in_job(rank);
-  if (saved == Saved::kRestarted) begin_again(rank);
+  if (saved == Saved::kRestarted) {
+    begin_again(rank);
+    restore_files(rank);
+  }
   remake_objects(rank, rank.predefined);
   rank.predefined = {};
   rank.quiet = false;

@@ -46,6 +46,78 @@ void keep_hints(LayerRank& rank, VirtualFile* file, MPI_Info info) {
   }
 }
 
+namespace {
+
+// ---- Opening and closing by the program
+
+/// The file's place in the file system. Names may begin with the kind of the file system ("nfs:").
+std::string absolute_path_of(const char* name) {
+  const char* colon = std::strchr(name, ':');
+  for (const char* each : {name, colon ? colon + 1 : nullptr}) {
+    char* const path = each ? realpath(each, nullptr) : nullptr;
+    if (!path) continue;
+    const std::string found = path;
+    free(path);
+    return found;
+  }
+  return name;
+}
+
+int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* fh) {
+  LayerRank* rank = current_rank();
+  if (!rank || !fh) return g_next.MPI_File_open(comm, name, amode, info, fh);
+  count_collective(*rank, comm);
+  before_collective(*rank, comm);
+  const MPI_Comm real = real_of(*rank, Object::kComm, comm);
+  const int code = g_next.MPI_File_open(real, name, amode & ~MPI_MODE_DELETE_ON_CLOSE,
+                                        real_of(*rank, Object::kInfo, info), fh);
+  if (code != MPI_SUCCESS) return code;
+  VirtualFile* made = nullptr;
+  const int handle = rank->files.add(&made);
+  made->real = number_of(*fh);
+  made->key = key_of_latest(*rank, comm);
+  made->path = absolute_path_of(name);
+  made->amode = amode;
+  g_next.MPI_Comm_rank(real, &made->rank);
+  g_next.MPI_Comm_size(real, &made->size);
+  keep_hints(*rank, made, info);
+  *fh = file_of_number(handle);
+  return code;
+}
+
+/// The first member deletes the file, when all members have no access to it under way any more.
+int delete_on_close(const VirtualFile& file) {
+  int atomic = 0;
+  g_next.MPI_File_get_atomicity(file_of_number(file.real), &atomic);
+  g_next.MPI_File_set_atomicity(file_of_number(file.real), atomic);  // all members come here
+  if (file.rank != 0 || unlink(file.path.c_str()) == 0 || errno == ENOENT) return MPI_SUCCESS;
+  return g_next.MPI_File_delete(file.path.c_str(), MPI_INFO_NULL);  // tells why not
+}
+
+int close_file(MPI_File* fh) {
+  LayerRank* rank = current_rank();
+  VirtualFile* file = rank && fh ? find_file(*rank, *fh) : nullptr;
+  if (!file) return g_next.MPI_File_close(fh);
+  int deleted = MPI_SUCCESS;
+  if (file->amode & MPI_MODE_DELETE_ON_CLOSE && !file->split) deleted = delete_on_close(*file);
+  MPI_File real = file_of_number(file->real);
+  const int code = g_next.MPI_File_close(&real);
+  if (real != MPI_FILE_NULL) return code;
+  rank->files.remove(number_of(*fh));
+  *fh = MPI_FILE_NULL;
+  return code != MPI_SUCCESS ? code : deleted;
+}
+
+int amode_of(MPI_File fh, int* amode) {
+  LayerRank* rank = current_rank();
+  const VirtualFile* file = rank && amode ? find_file(*rank, fh) : nullptr;
+  if (!file) return g_next.MPI_File_get_amode(rank ? real_file(*rank, fh) : fh, amode);
+  *amode = file->amode;
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
 // ---- Checkpoints
 
 std::string reason_of_files(const LayerRank& rank) {
@@ -181,3 +253,10 @@ void restore_files(LayerRank& rank) {
 }
 
 }  // namespace fgmpi::checkpoint
+
+using namespace fgmpi::checkpoint;
+
+FGMPI_BOTH(MPI_File_open, (MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* fh),
+           open_file(comm, name, amode, info, fh))
+FGMPI_BOTH(MPI_File_close, (MPI_File * fh), close_file(fh))
+FGMPI_BOTH(MPI_File_get_amode, (MPI_File fh, int* amode), amode_of(fh, amode))

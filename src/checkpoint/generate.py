@@ -19,9 +19,11 @@ sys.path.insert(0, os.path.join(HERE, "..", "watch"))
 import wrappers  # noqa: E402
 
 # The kinds of objects that have virtual handles (objects.h).
-VIRTUAL = "comm group datatype errhandler op info keyval request message win".split()
+VIRTUAL = "comm group datatype errhandler op info keyval request message win file".split()
+# Handles of files are pointers in C: these calls have no more to do than C does.
+CASTS = ["MPI_File_c2f", "MPI_File_toint"]
 # Objects that the layer only counts, since a checkpoint cannot hold them yet.
-COUNTED = {"file": "open_files", "session": "open_sessions"}
+COUNTED = {"session": "open_sessions"}
 BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Op_create MPI_Op_create_c MPIX_Op_create_x MPI_Op_free
   MPI_Comm_create_keyval MPI_Keyval_create MPI_Type_create_keyval MPI_Win_create_keyval
@@ -32,15 +34,17 @@ BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Session_get_errhandler MPI_Errhandler_free
   MPI_Comm_get_parent MPI_Type_free MPI_Type_get_contents MPI_Type_get_contents_c
   MPI_Wait MPI_Waitall MPI_Waitany MPI_Waitsome MPI_Test MPI_Testall MPI_Testany MPI_Testsome MPI_Request_free MPI_Cancel
+  MPI_File_open MPI_File_close MPI_File_get_amode
   MPI_Alloc_mem MPI_Free_mem MPI_Win_create MPI_Win_create_c MPI_Win_create_dynamic MPI_Win_allocate MPI_Win_allocate_c
   MPI_Win_allocate_shared MPI_Win_allocate_shared_c MPI_Win_free MPI_Win_get_attr MPI_Win_shared_query MPI_Win_shared_query_c
   MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete""".split()
-# What the layer remembers beside handles, behind a call that has succeeded. `window` is that of the call.
+# What the layer remembers beside handles, behind a call that has succeeded. `window` and `file` are those of the call.
 REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*datatype)) found->committed = true;",
               "MPI_Type_dup": "copy_committed(*self, program_oldtype, *newtype);",
               "MPI_Buffer_attach": "self->buffer = {buffer, size};", "MPI_Buffer_detach": "self->buffer = {};",
               **{f"MPI_Comm_{name}": "self->other_jobs = true;" for name in ("accept", "connect", "join", "spawn", "spawn_multiple")},
               "MPI_Comm_attach_buffer": "self->comm_buffers = true;",
+              "MPI_File_set_view": "keep_hints(*self, file, program_info);", "MPI_File_set_info": "keep_hints(*self, file, program_info);",
               "MPI_Win_fence": "window->fenced = !(assert & MPI_MODE_NOSUCCEED);",
               "MPI_Win_start": "window->started = true;", "MPI_Win_complete": "window->started = false;",
               "MPI_Win_post": "window->exposed = true;", "MPI_Win_wait": "window->exposed = false;",
@@ -52,9 +56,11 @@ REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*dat
               "MPI_Win_attach": "window->attached.emplace_back(base, size);",
               "MPI_Win_detach": "std::erase_if(window->attached, [&](const auto& each) { return each.first == base; });",
               **{f"MPI_Add_error_{name}": "self->own_errors = true;" for name in ("class", "code", "string")}}
+# Collective calls of files that move no data.
+TOGETHER = "set_size preallocate set_info set_view set_atomicity seek_shared sync".split()
 # What the layer itself calls beside the functions that it wraps.
 ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_elements_x MPI_Status_set_cancelled MPI_Error_class
-  MPI_Error_string MPI_Improbe MPI_Mrecv MPI_Type_get_envelope_c""".split()
+  MPI_Error_string MPI_File_delete MPI_Improbe MPI_Mrecv MPI_Type_get_envelope_c""".split()
 
 # What is done with pending requests, by the roles of their calls: a receive is made again later, others are waited for. An
 # exchange has a receive that cannot be withdrawn by itself.
@@ -62,7 +68,7 @@ ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_ele
 STOPS = """send receive send_receive replace probe matched_probe matched_receive partitioned_send partitioned_receive partition start
   completion buffer request collective creation assembly release one_sided file service""".split()
 PENDING = {"send": "kAwaited", "receive": "kWithdrawn", "matched_receive": "kAwaited", "collective": "kAwaitedByAll",
-           "creation": "kAwaitedByAll", "one_sided": "kAwaited"}
+           "creation": "kAwaitedByAll", "one_sided": "kAwaited", "file": "kAwaited"}
 
 
 def virtual(kind):
@@ -74,7 +80,7 @@ def object_of(kind):
 
 
 def watches(call):
-    if call.symbol.startswith("MPI_T_") or call.answer == "identity":
+    if call.symbol.startswith("MPI_T_") or call.answer == "identity" or call.symbol in CASTS:
         return False
     if call.role == "query" and not any(virtual(p.kind) for p in call.parameters):
         return False
@@ -101,6 +107,21 @@ def twin(symbol):
     return "MPI_I" + symbol[4].lower() + symbol[5:]
 
 
+def remembered(symbol):
+    """Returns the statement behind a call that has succeeded, or None."""
+    split = symbol.removesuffix("_c").removesuffix("_begin")
+    if symbol.startswith("MPI_File_") and symbol.removesuffix("_c").endswith("_begin"):
+        return f'file->split = "{split}_begin";'
+    return "file->split = nullptr;" if symbol.startswith("MPI_File_") and symbol.endswith("_end") else REMEMBERED.get(symbol.removesuffix("_c"))
+
+
+def is_together(call):
+    """Do all members of a file or window make this call together, or begin it?"""
+    name = call.symbol.removesuffix("_c").removesuffix("_begin")
+    return name.startswith("MPI_File_") and (name.endswith(("_all", "_ordered")) or name.removeprefix("MPI_File_") in TOGETHER) or \
+        name == "MPI_Win_fence"
+
+
 class Wrapper:
     def __init__(self, call, function):
         self.call, self.function, self.symbol = call, function, call.symbol
@@ -116,6 +137,9 @@ class Wrapper:
             if not virtual(p.kind) or p in self.requests:
                 continue
             object_, name = object_of(p.kind), p.name
+            if p.kind.object == "file":
+                before.append(f"{name} = real_file(*self, {name});")
+                continue
             if p.kind.abi == "handles":
                 before.append(f"RealHandles<{object_}> real_{name}(*self, {name}, {length_of(self.call, p)});")
                 passed[name] = f"{kept}keep(real_{name})" if kept else f"real_{name}.data()"
@@ -131,13 +155,16 @@ class Wrapper:
                 passed[name] = f"{name} ? &real_{name} : nullptr"
                 if p.kind.life == "freed":
                     behind += [f"remove_object(*self, {object_}, *{name});", f"*{name} = real_{name};"]
-        if line := REMEMBERED.get(self.symbol.removesuffix("_c")):
-            if "window" in line:
-                before.insert(0, "auto* const window = find_win(*self, win);")
-                line = f"if (window) {{ {line} }}"
+        if line := remembered(self.symbol):
+            for variable, finder, parameter in (("window", "find_win", "win"), ("file", "find_file", "fh")):
+                if variable in line:
+                    before.insert(0, f"auto* const {variable} = {finder}(*self, {parameter});")
+                    line = f"if ({variable}) {{ {line} }}"
+            if "program_info" in line:
+                before.insert(0, "const MPI_Info program_info = info;")
             behind.append(line)
-        if self.symbol == "MPI_Win_fence":
-            before.insert(0, "count_win_collective(*self, win);")
+        if is_together(self.call):
+            before.insert(0, "count_win_collective(*self, win);" if self.call.find("win") else "count_file_collective(*self, fh);")
         if self.symbol == "MPI_Type_dup":
             before.insert(0, "const MPI_Datatype program_oldtype = oldtype;")
         if self.is_collective() and self.call.starts != "nonblocking":

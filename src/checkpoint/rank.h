@@ -214,7 +214,7 @@ struct LayerRank {
   MPI_Errhandler file_errors = MPI_ERRORS_RETURN;  ///< of MPI_FILE_NULL, virtual, while described
 
   // Objects that a checkpoint cannot hold yet.
-  int open_files = 0, open_sessions = 0, opened_groups = 0;
+  int open_sessions = 0, opened_groups = 0;
   bool other_jobs = false, comm_buffers = false, own_errors = false;
 
   /// Attribute functions do not call the program: objects are taken apart, or made anew.

@@ -28,6 +28,7 @@ void describe_objects(LayerRank& rank, PredefinedComms* predefined) {
     describe_comm(rank, comm);
     describe_predefined(rank, comm->real, comm->described.get());
   });
+  describe_files(rank);
   describe_windows(rank);
   describe_predefined(rank, MPI_COMM_WORLD, &predefined->world);
   describe_predefined(rank, MPI_COMM_SELF, &predefined->self);
@@ -57,6 +58,7 @@ bool is_only_in_use(const VirtualCallbacks& handler) {
 
 void discard_objects(LayerRank& rank) {
   discard_requests(rank);
+  discard_files(rank);
   discard_windows(rank);
   for (VirtualComm* comm : comms_by_key(rank)) g_next.MPI_Comm_free(&comm->real);
   rank.groups.for_each([](MPI_Group, VirtualGroup* group) { g_next.MPI_Group_free(&group->real); });
@@ -129,6 +131,7 @@ void remake_objects(LayerRank& rank, const PredefinedComms& predefined) {
   for (VirtualComm* comm : comms_by_key(rank)) remake_comm(rank, comm);
   restore_extras(rank, MPI_COMM_WORLD, predefined.world);
   restore_extras(rank, MPI_COMM_SELF, predefined.self);
+  remake_files(rank);
   remake_windows(rank);
   remake_requests(rank);
 }

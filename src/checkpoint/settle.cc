@@ -38,14 +38,14 @@ std::string reason_of_requests(const LayerRank& rank) {
 
 /// Why no checkpoint can be taken of this rank; empty where it can.
 std::string reason_against(const LayerRank& rank) {
-  if (rank.open_files > 0) return "it has a file open (MPI_File)";
   if (rank.open_sessions > 0) return "it has a session";
   if (rank.opened_groups > 0)
     return "it has opened a group of collectives (MPIX_Bcast_open_group and its like)";
   if (rank.other_jobs) return "it has communicated with another job";
   if (rank.comm_buffers) return "it has attached a buffer to a communicator";
   if (rank.own_errors) return "it has added error classes, codes or texts";
-  if (const std::string reason = reason_of_windows(rank); !reason.empty()) return reason;
+  for (std::string reason : {reason_of_windows(rank), reason_of_files(rank)})
+    if (!reason.empty()) return reason;
   return reason_of_requests(rank);
 }
 
@@ -64,11 +64,13 @@ uint64_t collectives_begun(LayerRank& rank) {
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
     sum += mix(request->key, request->starts) * request->weight;
   });
-  rank.windows.for_each([&](int, const SharedObject* object) {
+  const auto add_shared = [&](int, const SharedObject* object) {
     if (object->size > 1)
       sum += mix(mix(object->key.comm, object->key.count), object->collectives) *
              weight_of(object->rank == 0, object->size);
-  });
+  };
+  rank.files.for_each(add_shared);
+  rank.windows.for_each(add_shared);
   return sum;
 }
 
