@@ -116,6 +116,32 @@ int amode_of(MPI_File fh, int* amode) {
   return MPI_SUCCESS;
 }
 
+// ---- Data representations of the program
+
+template <class Register, class Function>
+int register_representation(Register next, const char* name, Function* read, Function* write,
+                            MPI_Datarep_extent_function* extent, void* extra, bool large) {
+  const int code = next(name, read, write, extent, extra);
+  LayerRank* rank = current_rank();
+  if (code == MPI_SUCCESS && rank)
+    rank->representations.push_back({name, reinterpret_cast<void*>(read),
+                                     reinterpret_cast<void*>(write),
+                                     reinterpret_cast<void*>(extent), extra, large});
+  return code;
+}
+
+void register_again(const RegisteredRepresentation& r) {
+  auto* extent = reinterpret_cast<MPI_Datarep_extent_function*>(r.extent);
+  if (r.large)
+    g_next.MPI_Register_datarep_c(
+        r.name.c_str(), reinterpret_cast<MPI_Datarep_conversion_function_c*>(r.read),
+        reinterpret_cast<MPI_Datarep_conversion_function_c*>(r.write), extent, r.extra);
+  else
+    g_next.MPI_Register_datarep(
+        r.name.c_str(), reinterpret_cast<MPI_Datarep_conversion_function*>(r.read),
+        reinterpret_cast<MPI_Datarep_conversion_function*>(r.write), extent, r.extra);
+}
+
 }  // namespace
 
 // ---- Checkpoints
@@ -235,6 +261,7 @@ void remake_files(LayerRank& rank) {
 }
 
 void restore_files(LayerRank& rank) {
+  for (const RegisteredRepresentation& each : rank.representations) register_again(each);
   rank.files.for_each([](int, const VirtualFile* file) {
     struct stat about = {};
     const char* const path = file->path.c_str();
@@ -260,3 +287,15 @@ FGMPI_BOTH(MPI_File_open, (MPI_Comm comm, const char* name, int amode, MPI_Info 
            open_file(comm, name, amode, info, fh))
 FGMPI_BOTH(MPI_File_close, (MPI_File * fh), close_file(fh))
 FGMPI_BOTH(MPI_File_get_amode, (MPI_File fh, int* amode), amode_of(fh, amode))
+FGMPI_BOTH(MPI_Register_datarep,
+           (const char* name, MPI_Datarep_conversion_function* read,
+            MPI_Datarep_conversion_function* write, MPI_Datarep_extent_function* extent,
+            void* extra),
+           register_representation(g_next.MPI_Register_datarep, name, read, write, extent, extra,
+                                   false))
+FGMPI_BOTH(MPI_Register_datarep_c,
+           (const char* name, MPI_Datarep_conversion_function_c* read,
+            MPI_Datarep_conversion_function_c* write, MPI_Datarep_extent_function* extent,
+            void* extra),
+           register_representation(g_next.MPI_Register_datarep_c, name, read, write, extent, extra,
+                                   true))

@@ -34,7 +34,7 @@ BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Session_get_errhandler MPI_Errhandler_free
   MPI_Comm_get_parent MPI_Type_free MPI_Type_get_contents MPI_Type_get_contents_c
   MPI_Wait MPI_Waitall MPI_Waitany MPI_Waitsome MPI_Test MPI_Testall MPI_Testany MPI_Testsome MPI_Request_free MPI_Cancel
-  MPI_File_open MPI_File_close MPI_File_get_amode
+  MPI_File_open MPI_File_close MPI_File_get_amode MPI_Register_datarep MPI_Register_datarep_c
   MPI_Alloc_mem MPI_Free_mem MPI_Win_create MPI_Win_create_c MPI_Win_create_dynamic MPI_Win_allocate MPI_Win_allocate_c
   MPI_Win_allocate_shared MPI_Win_allocate_shared_c MPI_Win_free MPI_Win_get_attr MPI_Win_shared_query MPI_Win_shared_query_c
   MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete""".split()

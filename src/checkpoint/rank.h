@@ -211,6 +211,7 @@ struct LayerRank {
   uint64_t world_weight = 0;    ///< as VirtualComm's, of MPI_COMM_WORLD
   uint32_t freed_requests = 0;  ///< those that the program has freed while they were active
 
+  std::vector<RegisteredRepresentation> representations;
   MPI_Errhandler file_errors = MPI_ERRORS_RETURN;  ///< of MPI_FILE_NULL, virtual, while described
 
   // Objects that a checkpoint cannot hold yet.

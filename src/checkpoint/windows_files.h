@@ -62,6 +62,13 @@ struct VirtualFile : SharedObject {
   std::unique_ptr<FileDescription> described;
 };
 
+/// A data representation that the program has registered (MPI_Register_datarep).
+struct RegisteredRepresentation {
+  std::string name;
+  void *read = nullptr, *write = nullptr, *extent = nullptr, *extra = nullptr;
+  bool large = false;  ///< the functions' counts are MPI_Count
+};
+
 /// A window at rest, in terms of the job.
 struct WinDescription {
   std::vector<int> members;  ///< as members_of() tells them
