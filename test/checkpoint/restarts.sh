@@ -1,6 +1,7 @@
 #!/bin/bash
 # A job is saved, goes on to its end, and is started again on other numbers of processes: each run prints what is left.
 #   restarts.sh BIN_FOLDER WORK_FOLDER PROCESSES RANKS_EACH PROGRAM [ARGUMENT...]
+# EXPECTED: what a line on standard error of each restart says.
 set -u
 bin=$1 work=$2 processes=$3 each=$4
 shift 4
@@ -14,6 +15,7 @@ for again in $processes 1 2 3 $ranks; do
   [ "$again" -le "$ranks" ] && [ "$again" -le 6 ] || continue
   timeout 100 "$bin/mpiexec" -restart saved -n "$again" > out 2> err || fail "with $again processes, the restarted job ended with $?"
   grep -q 'No Errors' out || fail "with $again processes, the restarted job found errors"
+  [ -z "${EXPECTED:-}" ] || grep -q "$EXPECTED" err || fail "with $again processes, no line says \"$EXPECTED\""
   # Lines of different ranks come in any order.
   sort out > left
   sort whole | comm -13 - left > more
