@@ -9,7 +9,7 @@ sources=$(cd "$(dirname "$0")/../mpi" && pwd)
 # communicators take minutes. In Fortran, array sections in nonblocking calls get the layer's requests.
 but=" attributes local_messages messages extensions many session_late system_ranked_errors sections_pt2pt sections_window closed falls large rma/errors rma/query rma/windows "
 failed=0 count=0
-for topic in pt2pt coll comm attr datatype topo group old_style fortran rma; do
+for topic in pt2pt coll comm attr datatype topo group old_style fortran rma file; do
   for program in "$tests/$topic"/*; do
     name=$(basename "$program")
     [ -f "$program" ] && [ -x "$program" ] || continue

@@ -1,4 +1,6 @@
 /* What no checkpoint can carry yet is refused by all ranks at once, and the program goes on. */
+#include <unistd.h>
+
 #include "checkpoint.h"
 
 static void refused(void) {
@@ -47,6 +49,39 @@ static void windows(void) {
   MPI_Win_free(&win);
 }
 
+static void files(void) {
+  char name[100] = "";
+  MPI_File file;
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (rank == 0) snprintf(name, sizeof name, "refusals.%d", (int)getpid());
+  MPI_Bcast(name, sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  checkpoint();
+  MPI_File_write_ordered_begin(file, &rank, 1, MPI_INT);
+  refused();
+  MPI_File_write_ordered_end(file, &rank, MPI_STATUS_IGNORE);
+  checkpoint();
+  if (size > 1) { /* a collective operation that only some members have begun */
+    int got = -1;
+    if (rank > 0) MPI_File_iread_at_all(file, 0, &got, 1, MPI_INT, &request);
+    refused();
+    if (rank == 0) MPI_File_iread_at_all(file, 0, &got, 1, MPI_INT, &request);
+    checkpoint();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(got == 0);
+  }
+  if (rank == 0) unlink(name);
+  refused(); /* it could not be opened again */
+  MPI_File_close(&file);
+  MPI_File_open(MPI_COMM_WORLD, name,
+                MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_SEQUENTIAL | MPI_MODE_DELETE_ON_CLOSE,
+                MPI_INFO_NULL, &file);
+  refused();
+  MPI_File_close(&file);
+  CHECK(access(name, F_OK) != 0);
+  checkpoint();
+}
+
 int main(int argc, char** argv) {
   int flag = 0, sum = -1, one = 1;
   MPI_Request request = MPI_REQUEST_NULL;
@@ -55,6 +90,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
 
   windows();
+  files();
   if (rank == size - 1) MPI_Grequest_start(query, release, cancel, NULL, &request);
   refused();
   if (rank == size - 1) {
