@@ -496,6 +496,10 @@ static MPI_File real_file_of(MPI_File file) {
   LayerRank* rank = current_rank();
   return rank ? real_file(*rank, file) : file;
 }
+static MPI_Session real_session(MPI_Session session) {
+  LayerRank* rank = current_rank();
+  return rank ? real_of(*rank, Object::kSession, session) : session;
+}
 FGMPI_BOTH(MPI_Comm_get_errhandler, (MPI_Comm comm, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_Comm_get_errhandler(real_comm(comm), errhandler), errhandler))
 FGMPI_BOTH(MPI_Errhandler_get, (MPI_Comm comm, MPI_Errhandler* errhandler),
@@ -506,7 +510,7 @@ FGMPI_BOTH(MPI_File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler),
            got_errhandler(g_next.MPI_File_get_errhandler(real_file_of(file), errhandler),
                           errhandler))
 FGMPI_BOTH(MPI_Session_get_errhandler, (MPI_Session session, MPI_Errhandler* errhandler),
-           got_errhandler(g_next.MPI_Session_get_errhandler(session, errhandler),
+           got_errhandler(g_next.MPI_Session_get_errhandler(real_session(session), errhandler),
                           errhandler))
 FGMPI_BOTH(MPI_Errhandler_free, (MPI_Errhandler * errhandler), free_errhandler(errhandler))
 

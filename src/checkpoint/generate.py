@@ -19,11 +19,9 @@ sys.path.insert(0, os.path.join(HERE, "..", "watch"))
 import wrappers  # noqa: E402
 
 # The kinds of objects that have virtual handles (objects.h).
-VIRTUAL = "comm group datatype errhandler op info keyval request message win file".split()
+VIRTUAL = "comm group datatype errhandler op info keyval request message win file session".split()
 # Handles of files are pointers in C: these calls have no more to do than C does.
 CASTS = ["MPI_File_c2f", "MPI_File_toint"]
-# Objects that the layer only counts, since a checkpoint cannot hold them yet.
-COUNTED = {"session": "open_sessions"}
 BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Op_create MPI_Op_create_c MPIX_Op_create_x MPI_Op_free
   MPI_Comm_create_keyval MPI_Keyval_create MPI_Type_create_keyval MPI_Win_create_keyval
@@ -35,15 +33,16 @@ BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Comm_get_parent MPI_Type_free MPI_Type_get_contents MPI_Type_get_contents_c
   MPI_Wait MPI_Waitall MPI_Waitany MPI_Waitsome MPI_Test MPI_Testall MPI_Testany MPI_Testsome MPI_Request_free MPI_Cancel
   MPI_File_open MPI_File_close MPI_File_get_amode MPI_Register_datarep MPI_Register_datarep_c
-  MPI_Alloc_mem MPI_Free_mem MPI_Win_create MPI_Win_create_c MPI_Win_create_dynamic MPI_Win_allocate MPI_Win_allocate_c
-  MPI_Win_allocate_shared MPI_Win_allocate_shared_c MPI_Win_free MPI_Win_get_attr MPI_Win_shared_query MPI_Win_shared_query_c
+  MPI_Win_create MPI_Win_create_c MPI_Win_create_dynamic MPI_Win_allocate MPI_Win_allocate_c MPI_Win_allocate_shared
+  MPI_Win_allocate_shared_c MPI_Win_free MPI_Win_get_attr MPI_Win_shared_query MPI_Win_shared_query_c
+  MPI_Session_init MPI_Session_finalize MPI_Alloc_mem MPI_Free_mem
   MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete""".split()
 # What the layer remembers beside handles, behind a call that has succeeded. `window` and `file` are those of the call.
 REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*datatype)) found->committed = true;",
               "MPI_Type_dup": "copy_committed(*self, program_oldtype, *newtype);",
               "MPI_Buffer_attach": "self->buffer = {buffer, size};", "MPI_Buffer_detach": "self->buffer = {};",
               **{f"MPI_Comm_{name}": "self->other_jobs = true;" for name in ("accept", "connect", "join", "spawn", "spawn_multiple")},
-              "MPI_Comm_attach_buffer": "self->comm_buffers = true;",
+              "MPI_Comm_attach_buffer": "self->comm_buffers = true;", "MPI_Session_attach_buffer": "self->session_buffers = true;",
               "MPI_File_set_view": "keep_hints(*self, file, program_info);", "MPI_File_set_info": "keep_hints(*self, file, program_info);",
               "MPI_Win_fence": "window->fenced = !(assert & MPI_MODE_NOSUCCEED);",
               "MPI_Win_start": "window->started = true;", "MPI_Win_complete": "window->started = false;",
@@ -84,7 +83,7 @@ def watches(call):
         return False
     if call.role == "query" and not any(virtual(p.kind) for p in call.parameters):
         return False
-    return call.symbol.removesuffix("_c") in REMEMBERED or any(virtual(p.kind) or p.kind.object in COUNTED for p in call.parameters)
+    return call.symbol.removesuffix("_c") in REMEMBERED or any(virtual(p.kind) for p in call.parameters)
 
 
 def length_of(call, p):
@@ -132,8 +131,6 @@ class Wrapper:
         """Returns the statements in front of MPI's function, the arguments that it gets, and the statements behind it."""
         before, passed, behind = [], {}, []
         for p in self.call.parameters:
-            if p.kind.object in COUNTED and p.kind.life in ("created", "freed"):
-                behind.append(f"{'++' if p.kind.life == 'created' else '--'}self->{COUNTED[p.kind.object]};")
             if not virtual(p.kind) or p in self.requests:
                 continue
             object_, name = object_of(p.kind), p.name

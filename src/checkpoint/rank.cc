@@ -78,6 +78,8 @@ int real_of(const LayerRank& rank, Object kind, int handle) {
       return real_in(rank.windows, kind, handle);
     case Object::kFile:
       return real_in(rank.files, kind, handle);
+    case Object::kSession:
+      return real_in(rank.sessions, kind, handle);
     default:
       return handle;
   }
@@ -143,6 +145,8 @@ int virtual_of(const LayerRank& rank, Object kind, int real) {
       return rank.windows.handle_of_real(real);
     case Object::kFile:
       return rank.files.handle_of_real(real);
+    case Object::kSession:
+      return rank.sessions.handle_of_real(real);
     default:
       return real;
   }

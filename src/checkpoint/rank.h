@@ -25,6 +25,7 @@
 #include "checkpoint/checkpoint_calls.h"
 #include "checkpoint/descriptions.h"
 #include "checkpoint/objects.h"
+#include "checkpoint/sessions.h"
 #include "checkpoint/windows_files.h"
 #include "watch/words.h"
 
@@ -183,6 +184,7 @@ struct LayerRank {
   ObjectTable<VirtualRequest, Object::kRequest> requests;
   ObjectTable<VirtualFile, Object::kFile> files;
   ObjectTable<VirtualWin, Object::kWin> windows;
+  ObjectTable<VirtualSession, Object::kSession> sessions;
 
   MPI_Comm layer = MPI_COMM_NULL;  ///< the layer's duplicate of MPI_COMM_WORLD
   MPI_Comm self =
@@ -214,9 +216,9 @@ struct LayerRank {
   std::vector<RegisteredRepresentation> representations;
   MPI_Errhandler file_errors = MPI_ERRORS_RETURN;  ///< of MPI_FILE_NULL, virtual, while described
 
-  // Objects that a checkpoint cannot hold yet.
-  int open_sessions = 0, opened_groups = 0;
-  bool other_jobs = false, comm_buffers = false, own_errors = false;
+  // What a checkpoint cannot hold yet.
+  int opened_groups = 0;
+  bool other_jobs = false, comm_buffers = false, session_buffers = false, own_errors = false;
 
   /// Attribute functions do not call the program: objects are taken apart, or made anew.
   bool quiet = false;

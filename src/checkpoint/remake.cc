@@ -30,6 +30,7 @@ void describe_objects(LayerRank& rank, PredefinedComms* predefined) {
   });
   describe_files(rank);
   describe_windows(rank);
+  describe_sessions(rank);
   describe_predefined(rank, MPI_COMM_WORLD, &predefined->world);
   describe_predefined(rank, MPI_COMM_SELF, &predefined->self);
 }
@@ -80,6 +81,7 @@ void discard_objects(LayerRank& rank) {
   rank.errhandlers.for_each([](MPI_Errhandler, VirtualCallbacks* handler) {
     if (!is_only_in_use(*handler)) g_next.MPI_Errhandler_free(&handler->real);
   });
+  discard_sessions(rank);
   free_own_comms(rank);
   if (rank.buffer.address) {
     void* address = nullptr;
@@ -124,6 +126,7 @@ void remake_objects(LayerRank& rank, const PredefinedComms& predefined) {
     make_errhandler(handler->calls, &handler->real);
   });
   rank.infos.for_each([](MPI_Info, VirtualInfo* info) { info->real = info_of(info->described); });
+  remake_sessions(rank);
   rank.groups.for_each(
       [&](MPI_Group, VirtualGroup* group) { group->real = group_of(rank, group->world_ranks); });
   rank.types.for_each([&](MPI_Datatype, VirtualType* type) { remake_type(rank, type); });

@@ -38,11 +38,11 @@ std::string reason_of_requests(const LayerRank& rank) {
 
 /// Why no checkpoint can be taken of this rank; empty where it can.
 std::string reason_against(const LayerRank& rank) {
-  if (rank.open_sessions > 0) return "it has a session";
   if (rank.opened_groups > 0)
     return "it has opened a group of collectives (MPIX_Bcast_open_group and its like)";
   if (rank.other_jobs) return "it has communicated with another job";
   if (rank.comm_buffers) return "it has attached a buffer to a communicator";
+  if (rank.session_buffers) return "it has attached a buffer to a session";
   if (rank.own_errors) return "it has added error classes, codes or texts";
   for (std::string reason : {reason_of_windows(rank), reason_of_files(rank)})
     if (!reason.empty()) return reason;
