@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
 
   windows();
   files();
+
   if (rank == size - 1) MPI_Grequest_start(query, release, cancel, NULL, &request);
   refused();
   if (rank == size - 1) {
