@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "checkpoint/describe.h"
+#include "checkpoint/stop.h"
 #include "checkpoint/windows_files.h"
 #include "checkpoint/wrappers.h"
 
@@ -66,7 +67,8 @@ std::string absolute_path_of(const char* name) {
 int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* fh) {
   LayerRank* rank = current_rank();
   if (!rank || !fh) return g_next.MPI_File_open(comm, name, amode, info, fh);
-  count_collective(*rank, comm);
+  stop_point(*rank, "MPI_File_open", {NextCollective::Kind::kBlocking, comm});
+  count_collective(*rank, comm, true);
   before_collective(*rank, comm);
   const MPI_Comm real = real_of(*rank, Object::kComm, comm);
   const int code = g_next.MPI_File_open(real, name, amode & ~MPI_MODE_DELETE_ON_CLOSE,

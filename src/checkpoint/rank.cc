@@ -237,9 +237,9 @@ bool is_root(const LayerRank& rank, MPI_Comm comm, int root) {
 }
 
 CollectiveKey key_of_latest(LayerRank& rank, MPI_Comm comm) {
-  if (const VirtualComm* found = rank.comms.find(comm)) return {found->key, found->collectives};
-  if (comm == MPI_COMM_WORLD) return {0, rank.world_collectives};
-  return {~uint64_t{0}, rank.next_order++};  // MPI_COMM_SELF
+  if (const VirtualComm* found = rank.comms.find(comm)) return {found->key, found->begun.blocking};
+  if (comm == MPI_COMM_WORLD) return {kWorldKey, rank.world_begun.blocking};
+  return {kWorldKey - 1, rank.next_order++};  // MPI_COMM_SELF
 }
 
 int ranks_of(const LayerRank& rank, MPI_Comm comm) {

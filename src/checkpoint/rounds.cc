@@ -37,9 +37,6 @@ void for_each_count(const LayerRank& rank, Visit&& visit) {
 
 /// Why the rank cannot come to rest now; null where it may.
 const char* refusal_of(const LayerRank& rank) {
-  if (rank.windows > 0) return "it has a window (MPI_Win)";
-  if (rank.files > 0) return "it has a file open (MPI_File)";
-  if (rank.sessions > 0) return "it has a session";
   if (rank.other_jobs) return "it has communicated with another job";
   return nullptr;
 }

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "checkpoint/describe.h"
+#include "checkpoint/stop.h"
 #include "checkpoint/windows_files.h"
 #include "checkpoint/wrappers.h"
 
@@ -41,7 +42,8 @@ struct WinRequest {
 /// `make(comm, info, win)` calls MPI with its own handles.
 template <class Make>
 int make_win(LayerRank& rank, const WinRequest& asked, MPI_Win* win, Make&& make) {
-  count_collective(rank, asked.comm);
+  stop_point(rank, "MPI_Win_create", {NextCollective::Kind::kBlocking, asked.comm});
+  count_collective(rank, asked.comm, true);
   before_collective(rank, asked.comm);
   const MPI_Comm comm = real_of(rank, Object::kComm, asked.comm);
   MPI_Win real = MPI_WIN_NULL;
