@@ -60,6 +60,7 @@ void rank_begins(int thread_level) {
   g_next.MPI_Comm_size(MPI_COMM_WORLD, &size);
   rank->world_weight = weight_of(rank->world_rank == 0, size);
   rank->initialised = true;
+  if (rank->world_rank == 0) begin_to_listen();
   add_rank(*rank);
   start_asking(*rank);
 }

@@ -1,0 +1,83 @@
+// mpiexec asks for checkpoints: a thread of the process that hosts rank 0 looks at a file of the folder.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdio>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/raw_call.h"
+#include "checkpoint/file/folder.h"
+#include "checkpoint/save.h"
+#include "checkpoint/stop.h"
+
+namespace fgmpi::checkpoint {
+namespace {
+
+/// How often the thread looks, in ns.
+constexpr int64_t kLookEvery = 50'000'000;
+
+std::atomic<bool> g_leaves{false};
+
+/// The file's first bytes say whether the job is to leave.
+bool says_leave(const char* path) {
+  char text[8] = {};
+  const long fd = raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  raw_call(SYS_read, fd, reinterpret_cast<long>(text), sizeof text - 1);
+  raw_call(SYS_close, fd);
+  return std::string_view(text).starts_with(kWantedLeaving);
+}
+
+/// Follows the file until the process ends. Calls only the kernel, since ranks do not know this
+/// thread.
+void* follow_file(void* path) {
+  struct stat before = {}, now = {};
+  const auto look = [&](struct stat* found) {
+    *found = {};
+    raw_call(SYS_newfstatat, AT_FDCWD, reinterpret_cast<long>(path), reinterpret_cast<long>(found),
+             0);
+  };
+  // mpiexec has removed the file before the job began: one that is there is a request.
+  for (;;) {
+    const timespec pause = to_timespec(kLookEvery);
+    raw_call(SYS_nanosleep, reinterpret_cast<long>(&pause), 0);
+    look(&now);
+    // The file is a new one each time.
+    if (now.st_ino == before.st_ino && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec) continue;
+    before = now;
+    if (now.st_ino == 0) continue;
+    if (says_leave(static_cast<const char*>(path))) g_leaves.store(true);
+    ask_for_stop();
+  }
+}
+
+}  // namespace
+
+bool is_asked_to_leave() { return g_leaves.load(); }
+bool take_request_to_leave() { return g_leaves.exchange(false); }
+
+void begin_to_listen() {
+  static bool begun = false;
+  if (begun || !has_folder()) return;
+  begun = true;
+  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  // The C library's own: the thread belongs to no rank.
+  void* library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
+  auto* create = library ? reinterpret_cast<Create*>(dlsym(library, "pthread_create")) : nullptr;
+  static char path[4096];
+  std::snprintf(path, sizeof path, "%s/%s", checkpoint_folder().c_str(), kWanted);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 64 << 10);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  if (!create || create(&thread, &attributes, follow_file, path) != 0)
+    std::fprintf(stderr, "fgmpi-checkpoint: no thread: only the program can ask for checkpoints\n");
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace fgmpi::checkpoint
