@@ -279,8 +279,8 @@ int MPIX_Tool_wait(const char* what, MPIX_Tool_begins begins, void* argument);
 void MPIX_Tool_wake(void* waiter);
 /* Waits like MPI_Waitall (all != 0) or MPI_Waitany for n requests, but completes none of them, and
  * MPIX_Tool_interrupt ends it before; n = 0: only that ends it. begins(wait, argument) is called
- * before the rank parks, maybe several times, with what MPIX_Tool_interrupt takes while this runs; 0
- * says that the rank must not wait. Reports call the wait what. Returns 1 where the requests are
+ * before the rank parks, maybe several times, with what MPIX_Tool_interrupt takes while this runs;
+ * 0 says that the rank must not wait. Reports call the wait what. Returns 1 where the requests are
  * complete or one is no request, else 0. */
 int MPIX_Tool_await(const char* what, int all, int n, const MPI_Request requests[],
                     MPIX_Tool_begins begins, void* argument);

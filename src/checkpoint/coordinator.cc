@@ -10,7 +10,7 @@
 
 namespace fgmpi::checkpoint {
 namespace {
-using Kind = RoundMessage::Kind;
+using Kind = RoundMessageKind;
 }
 
 void Coordinator::broadcast(RoundMessage message, const void* data) {

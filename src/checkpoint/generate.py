@@ -182,9 +182,9 @@ class Wrapper:
             return []
         about = ""
         if self.is_collective():
-            about = f", {{NextCollective::Kind::{'kBlocking' if self.blocks() == 'true' else 'kNonblocking'}, {comm_of(self.call)}}}"
+            about = f", {{NextCollective::Begins::{'kBlocking' if self.blocks() == 'true' else 'kNonblocking'}, {comm_of(self.call)}}}"
         elif self.call.role == "release":
-            about = ", {NextCollective::Kind::kFree, comm ? *comm : MPI_COMM_NULL}"
+            about = ", {NextCollective::Begins::kFree, comm ? *comm : MPI_COMM_NULL}"
         return [f'stop_point(*self, "{self.symbol}"{about});']
 
     def called(self, passed):
@@ -379,7 +379,7 @@ def extension(f):
         blocks = "false" if of_request else "true"
         if not local:
             before.insert(0, f"count_collective(*self, comm, {blocks});")
-        about = "" if local else f", {{NextCollective::Kind::{'kNonblocking' if of_request else 'kBlocking'}, comm}}"
+        about = "" if local else f", {{NextCollective::Begins::{'kNonblocking' if of_request else 'kBlocking'}, comm}}"
         before.insert(0, f'stop_point(*self, "{f.symbol}"{about});')
     if any(type_of(p) == ("MPI_Datatype", True) for p in f.parameters):
         before.insert(0, "const int n = ranks_of(*self, comm);")

@@ -54,8 +54,8 @@ struct Callbacks {
   int64_t fortran_extra = 0;  ///< what `extra` points to where Fortran has passed it by address
 };
 
-/// Collective operations that a rank has begun on a communicator. Blocking ones match in an order of
-/// their own; the other order is of nonblocking ones and of calls that make persistent ones.
+/// Collective operations that a rank has begun on a communicator. Blocking ones match in an order
+/// of their own; the other order is of nonblocking ones and of calls that make persistent ones.
 struct BegunCollectives {
   uint64_t blocking = 0, nonblocking = 0;
 };
@@ -125,7 +125,7 @@ struct VirtualRequest {
   bool withdrawn = false;                ///< begins again when the objects have been made
   uint64_t made_order = 0;               ///< members make persistent collectives in one order
   uint64_t order = 0;                    ///< receives match in the order in which they began
-  /// Of a persistent collective: as VirtualComm's, and how often it was started.
+  /// A persistent collective's are as a VirtualComm's; `starts`: how often it was started.
   uint64_t key = 0, weight = 0, starts = 0;
   int64_t words[kMostArguments] = {};
   /// The operation has ended, and the program does not know yet.
@@ -166,8 +166,8 @@ struct BsendBuffer {
 
 /// What a call begins that all members of a communicator begin.
 struct NextCollective {
-  enum class Kind : uint8_t { kNone, kBlocking, kNonblocking, kFree, kStart, kFreeRequest };
-  Kind kind = Kind::kNone;
+  enum class Begins : uint8_t { kNone, kBlocking, kNonblocking, kFree, kStart, kFreeRequest };
+  Begins kind = Begins::kNone;
   MPI_Comm comm = MPI_COMM_NULL;            ///< virtual
   const VirtualRequest* request = nullptr;  ///< kStart, kFreeRequest
 };

@@ -377,7 +377,7 @@ int some(Next next, const char* call, bool waits, int count, MPI_Request* reques
   return failed ? MPI_ERR_IN_STATUS : code;
 }
 
-NextCollective next_of(const VirtualRequest& request, NextCollective::Kind kind) {
+NextCollective next_of(const VirtualRequest& request, NextCollective::Begins kind) {
   if (request.key == 0) return {};
   return {kind, comm_of(request), &request};
 }
@@ -392,7 +392,7 @@ int free_request(MPI_Request* request) {
   LayerRank* rank = current_rank();
   VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
   if (!found) return g_next.MPI_Request_free(request);
-  stop_point(*rank, "MPI_Request_free", next_of(*found, NextCollective::Kind::kFreeRequest));
+  stop_point(*rank, "MPI_Request_free", next_of(*found, NextCollective::Begins::kFreeRequest));
   if (found->active && found->outcome && kCollectives[found->call])
     return refuse_collective(*rank, *found);
   const bool of_messages = found->sends || found->receives;
@@ -443,7 +443,7 @@ int start(MPI_Request* request) {
   VirtualRequest* found = rank && request ? rank->requests.find(*request) : nullptr;
   if (!found) return g_next.MPI_Start(request);
   if (!found->persistent || found->active) return g_next.MPI_Start(&found->real);  // an error
-  stop_point(*rank, "MPI_Start", next_of(*found, NextCollective::Kind::kStart));
+  stop_point(*rank, "MPI_Start", next_of(*found, NextCollective::Begins::kStart));
   if (take_stored(*rank, found)) {
     found->active = true;
     return MPI_SUCCESS;

@@ -1,5 +1,5 @@
-// A job at rest: all ranks are in the layer, nothing is under way in MPI, and each rank's objects can
-// be described, thrown away and made again.
+// A job at rest: all ranks are in the layer, nothing is under way in MPI, and each rank's objects
+// can be described, thrown away and made again.
 //
 // All ranks call come_to_rest(), which agrees on whether this is possible. Where it is, each then
 // calls at_rest(), and the program goes on.

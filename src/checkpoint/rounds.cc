@@ -16,7 +16,7 @@ Coordinator g_coordinator;
 
 namespace {
 
-using Kind = RoundMessage::Kind;
+using Kind = RoundMessageKind;
 
 /// Calls visit(key, count) for each communicator on which the rank can begin collectives with
 /// others, or has freed lately.
@@ -127,7 +127,7 @@ bool ProcessRound::is_behind(const LayerRank& rank) const {
 
 /// Would the call begin a collective beyond the target, or beyond what all have begun?
 bool ProcessRound::raises(LayerRank& rank, CommCount* raised) const {
-  using Begins = NextCollective::Kind;
+  using Begins = NextCollective::Begins;
   if (rank.next.kind == Begins::kNone) return false;
   uint64_t key = 0, weight = 0, next = kFreedCount;
   const BegunCollectives* begun = begun_on(rank, rank.next.comm, &key, &weight);
@@ -203,7 +203,7 @@ void ProcessRound::end(RoundState state) {
   for (LayerRank* rank : ranks_) {
     if (state == RoundState::kOver) {
       rank->round = g_round;
-      // It makes its call even if the next round begins before it runs.
+      // A paused rank makes its call even if the next round begins before it runs.
       rank->released = rank->place == LayerRank::Place::kPauses;
     }
     if (rank->place == LayerRank::Place::kPauses ||

@@ -1,8 +1,8 @@
 // Rounds of stops (stop.h): what each process knows of one, and what process 0 decides.
 //
-// Processes send each other messages of at most 1,000 bytes, which arrive in order, while MPI polls.
-// So a round goes on while ranks wait in MPI, and in a process whose rank computes when it next
-// comes to MPI.
+// Processes send each other messages of at most 1,000 bytes, which arrive in order, while MPI
+// polls. So a round goes on while ranks wait in MPI, and in a process whose rank computes when it
+// next comes to MPI.
 //
 // Thread rule: inside MPI; functions that ranks call may not switch.
 #pragma once
@@ -30,24 +30,26 @@ struct CommCount {
   uint64_t key, least, most;
 };
 
-/// The header of all messages of rounds; counts or words follow.
+/// What a message of rounds says. Counts or words may follow its header.
+enum class RoundMessageKind : uint32_t {
+  kAsk,      ///< to process 0: somebody wants a stop
+  kBegin,    ///< from process 0: a round begins
+  kCounts,   ///< to process 0: collectives begun
+  kTargets,  ///< from process 0: targets, or those that have risen
+  kRaise,    ///< to process 0: a rank begins a collective beyond the target
+  kStopped,  ///< to process 0: all ranks of the process are stopped
+  kStuck,    ///< to process 0: ranks wait that are not stopped, and nothing in the process runs
+  kRelease,  ///< from process 0: paused ranks make a call
+  kRest,     ///< from process 0: all come to rest
+  kGiveUp,   ///< from process 0: the program goes on
+  kRefuse,   ///< to process 0: a rank cannot be stopped; the words say why
+};
+
+/// The header of a message.
 struct RoundMessage {
-  enum class Kind : uint32_t {
-    kAsk,      ///< to process 0: somebody wants a stop
-    kBegin,    ///< from process 0: a round begins
-    kCounts,   ///< to process 0: collectives begun
-    kTargets,  ///< from process 0: targets, or those that have risen
-    kRaise,    ///< to process 0: a rank begins a collective beyond the target
-    kStopped,  ///< to process 0: all ranks of the process are stopped
-    kStuck,    ///< to process 0: ranks wait that are not stopped, and nothing in the process runs
-    kRelease,  ///< from process 0: paused ranks make a call
-    kRest,     ///< from process 0: all come to rest
-    kGiveUp,   ///< from process 0: the program goes on
-    kRefuse,   ///< to process 0: a rank cannot be stopped; the words say why
-  };
   static constexpr size_t kMostBytes = 1000;
 
-  Kind kind = Kind::kAsk;
+  RoundMessageKind kind = RoundMessageKind::kAsk;
   uint32_t round = 0;
   uint32_t version = 0;   ///< of the targets, and of releases
   int32_t rank = -1;      ///< kStuck, kRefuse: which rank the words are about

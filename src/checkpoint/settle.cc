@@ -1,5 +1,5 @@
-// What comes before a checkpoint: all ranks agree that it can be taken, what is under way ends or is
-// withdrawn, and messages are taken in.
+// What comes before a checkpoint: all ranks agree that it can be taken, what is under way ends or
+// is withdrawn, and messages are taken in.
 #include <unistd.h>
 
 #include <algorithm>

@@ -5,31 +5,32 @@
 // then on a rank that comes to a stop point pauses there, and one that waits in MPI counts as
 // stopped where it is. When all ranks are stopped, process 0 tells all to come to rest.
 //
-// A blocking collective has no stop point in its middle, and one that some members have begun can be
-// neither withdrawn nor completed without the others. So at rest all members of a communicator must
-// have begun the same number of collectives (nonblocking ones are then awaited, settle.cc):
+// A blocking collective has no stop point in its middle, and one that some members have begun can
+// be neither withdrawn nor completed without the others. So at rest all members of a communicator
+// must have begun the same number of collectives (nonblocking ones are then awaited, settle.cc):
 //
 //   1. Each process sends process 0 how many collectives its ranks have begun, by communicator.
 //      Since all ranks pause, these numbers stand still.
-//   2. Process 0 sends back, for each communicator on which they differ, the largest: the target. A
-//      rank that has begun fewer is behind and runs on, through stop points, until it is not.
+//   2. Process 0 sends back, for each communicator on which they differ, the largest: the target.
+//      A rank that has begun fewer is behind and runs on, through stop points, until it is not.
 //      Freeing a communicator counts as its last collective.
 //   3. Where a rank that is behind begins a collective beyond a target, the target rises, for all.
-//   4. A process whose ranks are all stopped, none being behind, says so; when all have said it for
-//      the targets of now, all ranks come to rest.
-//   5. A rank that is behind, or in a call that waits for others (MPI_Comm_create_group), may need a
-//      message or a call of one that is paused. Then its process becomes stuck: nothing in it can
-//      go on. When each process has stopped or is stuck, paused ranks are released for one call
-//      each: first those whose calls begin no collective beyond a target; where there are none, all.
+//   4. A process whose ranks are all stopped, none being behind, says so; when all have said it
+//      for the targets of now, all ranks come to rest.
+//   5. A rank that is behind, or in a call that waits for others (MPI_Comm_create_group), may need
+//      a message or a call of one that is paused. Then its process becomes stuck: nothing in it
+//      can go on. When each process has stopped or is stuck, paused ranks are released for one
+//      call each: first those whose calls begin no collective beyond a target; where there are
+//      none, all.
 //
-// Why this ends. Call a collective begun when one member has begun it. What must happen before the
-// job can rest are the collectives begun, completed by all their members, and what these members do
-// before them; as every member gets there in a program that ends, these are finitely many calls. No
-// rank is held up that is behind. A rank that is not behind is held up at most until the others
-// cannot go on without it. Rule 5 may release ranks that nobody needs, and so begin collectives
-// that need not have been begun; a program could be written in which this never comes to an end.
-// Therefore a round is given up after kMostReleases releases, and a line names a rank that waited
-// and its call. A rank that computes is waited for without limit: the others pause meanwhile.
+// Why this ends. What must happen before the job can rest are the collectives that one member has
+// begun, completed by all their members, and what these members do before them. In a program that
+// ends, every member gets there, so these are finitely many calls. No rank is held up that is
+// behind, and one that is not is held up at most until the others cannot go on without it. But
+// rule 5 may release ranks that nobody needs, whose calls begin collectives that need not have been
+// begun; a program could be written in which that never comes to an end. Therefore a round is given
+// up after kMostReleases releases, and a line names a rank that waited and its call. A rank that
+// computes is waited for without limit: the others pause meanwhile.
 //
 // Nothing is paid for this while no stop is wanted, but a comparison in front of each call.
 //

@@ -57,7 +57,8 @@ MPI_Request add_request(LayerRank& rank, std::unique_ptr<VirtualRequest> request
 /// The request is no longer the program's nor MPI's.
 void remove_request(LayerRank& rank, MPI_Request request);
 
-/// A withdrawn or inactive receive takes a stored message, where there is one for it, and is complete.
+/// A withdrawn or inactive receive takes a stored message, where there is one for it, and is
+/// complete.
 bool take_stored(LayerRank& rank, VirtualRequest* request);
 /// A blocking operation has been interrupted: it becomes a request, and is waited for. May switch.
 int wait_later(LayerRank& rank, const char* call, VirtualRequest&& made, MPI_Status* status);
