@@ -43,8 +43,9 @@ char* thread_locals_of_executable(const ElfW(Phdr) & tls);
 
 /// Writes a jump of processor::kJumpBytes bytes.
 void write_jump(char* at, uintptr_t target);
-/// Makes a function of the dynamic linker that does nothing (_r_debug.r_brk) go on to `hook`.
-/// Returns false where it is not of the known form, or the system does not allow it.
+/// Makes the dynamic linker call `hook` where it calls its function that does nothing
+/// (_r_debug.r_brk), at which debuggers set a breakpoint; on x86-64 also where one is set already.
+/// Returns false where it is not of the known form, or the system does not allow it. Called once.
 bool replace_empty_function(void* empty, void (*hook)());
 
 // ---- Calls --------------------------------------------------------------------------------------

@@ -59,21 +59,77 @@ void write_jump(char* at, uintptr_t target) {
 }
 
 namespace {
+
 constexpr unsigned char kReturn = 0xc3;
+constexpr unsigned char kBreakpoint = 0xcc;  // int3, which a debugger has put there
+constexpr unsigned char kCall = 0xe8,
+                        kJump = 0xe9;  // then the distance from behind the instruction
+
+void (*g_hook)();
+void (*g_empty)();
+
+void call_hook() {
+  g_hook();
+  g_empty();  // so that a debugger's breakpoint there is passed
 }
 
-// The function is one return instruction, and padding up to 16 bytes.
+/// Calls f(distance, target) for each place in the dynamic linker's code that looks like a call of
+/// a function or a jump to it; `distance` points to 4 bytes.
+template <class F>
+void for_each_call(F f) {
+  const auto base = static_cast<uintptr_t>(_r_debug.r_ldbase);
+  const auto* elf = reinterpret_cast<const ElfW(Ehdr)*>(base);
+  const auto* segments = reinterpret_cast<const ElfW(Phdr)*>(base + elf->e_phoff);
+  for (int i = 0; i < elf->e_phnum; ++i) {
+    if (segments[i].p_type != PT_LOAD || !(segments[i].p_flags & PF_X)) continue;
+    auto* at = reinterpret_cast<unsigned char*>(base + segments[i].p_vaddr);
+    for (const auto* end = at + segments[i].p_memsz; end - at >= 5; ++at) {
+      if (*at != kCall && *at != kJump) continue;
+      int32_t distance;
+      memcpy(&distance, at + 1, sizeof distance);
+      f(at + 1, reinterpret_cast<uintptr_t>(at) + 5 + static_cast<uintptr_t>(intptr_t{distance}));
+    }
+  }
+}
+
+/// Writes to code. Its pages stay executable meanwhile: other threads may run it.
+bool write_code(void* at, const void* code, size_t bytes) {
+  const size_t page = machine_page_bytes();
+  const auto low = page_down(reinterpret_cast<uintptr_t>(at), page);
+  const size_t size = page_up(reinterpret_cast<uintptr_t>(at) + bytes, page) - low;
+  auto* pages = reinterpret_cast<void*>(low);
+  if (mprotect(pages, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
+  memcpy(at, code, bytes);
+  return mprotect(pages, size, PROT_READ | PROT_EXEC) == 0;
+}
+
+}  // namespace
+
+// The function is one return instruction, and padding up to 16 bytes. A debugger may have put a
+// breakpoint in place of the instruction, and restores it when it likes. So the jump to the hook
+// begins one byte behind, in the padding, and the dynamic linker's calls of the function, which are
+// direct ones, are made to lead there.
 bool replace_empty_function(void* empty, void (*hook)()) {
   constexpr size_t kRoom = 16;
-  static_assert(fgmpi::processor::kJumpBytes <= kRoom);
+  static_assert(1 + fgmpi::processor::kJumpBytes <= kRoom);
   const auto address = reinterpret_cast<uintptr_t>(empty);
-  if (*static_cast<unsigned char*>(empty) != kReturn || address % kRoom != 0) return false;
-  const size_t bytes = machine_page_bytes();
-  auto* page = reinterpret_cast<void*>(page_down(address, bytes));
-  // The page stays executable while it is changed: other threads may run its code.
-  if (mprotect(page, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
-  write_jump(static_cast<char*>(empty), reinterpret_cast<uintptr_t>(hook));
-  return mprotect(page, bytes, PROT_READ | PROT_EXEC) == 0;
+  const unsigned char first = *static_cast<unsigned char*>(empty);
+  if ((first != kReturn && first != kBreakpoint) || address % kRoom != 0) return false;
+  g_hook = hook;
+  g_empty = reinterpret_cast<void (*)()>(empty);
+  char jump[fgmpi::processor::kJumpBytes];
+  write_jump(jump, reinterpret_cast<uintptr_t>(&call_hook));
+  if (!write_code(static_cast<char*>(empty) + 1, jump, sizeof jump)) return false;
+  bool found = false, written = true;
+  for_each_call([&](unsigned char* distance, uintptr_t target) {
+    if (target != address) return;
+    found = true;
+    int32_t longer;
+    memcpy(&longer, distance, sizeof longer);
+    ++longer;
+    written = write_code(distance, &longer, sizeof longer) && written;
+  });
+  return found && written;
 }
 
 // ---- Calls --------------------------------------------------------------------------------------

@@ -419,4 +419,11 @@ END
 mpicc cycles.c -o cycles -rdynamic || fail "cycles"
 run "-n 1 -nfg 4" cycles 1000
 run "-n 2 -nfg 3" cycles 200
+
+# In gdb, which has a breakpoint in the dynamic linker from the start of the process on, and learns of each library.
+if [ "$(uname -m)" = x86_64 ] && command -v gdb >/dev/null; then
+  FGMPI_NFG=4 timeout 100 gdb -batch -ex "set breakpoint pending on" -ex "catch load libplugin" -ex run -ex delete -ex continue ./program >out 2>&1 </dev/null
+  grep -q "Inferior loaded .*libplugin.so" out || fail "gdb does not learn of the library"
+  grep -q "exited normally" out || fail "in gdb"
+fi
 echo " No Errors"
