@@ -66,6 +66,8 @@ constexpr CallRule kRules[] = {
     {SYS_rt_sigprocmask, kSpecial},
     {SYS_rt_sigreturn, kSpecial},
     {SYS_sigaltstack, kSpecial},
+    {SYS_process_vm_readv, kSpecial},
+    {SYS_process_vm_writev, kSpecial},
     {SYS_kill, kSpecial},
     {SYS_tkill, kSpecial},
     {SYS_tgkill, kSpecial},

@@ -133,6 +133,15 @@ long wait_for_files(const TrappedCall& call) {
   return result;
 }
 
+/// Copies memory of the process itself, where it may be missing or read-only: loading a library
+/// does.
+long copy_own_memory(const TrappedCall& call) {
+  if (call.arguments[0] != g_recorded_pid) refuse_call(call);
+  TrappedCall own = call;
+  own.arguments[0] = direct_call(SYS_getpid);
+  return make_call(own);
+}
+
 long limits(const TrappedCall& call) {
   const bool sets = call.arguments[2] != 0;
   int64_t result = is_recorded() || sets ? make_call(call) : 0;
@@ -177,6 +186,9 @@ long answer_special(const TrappedCall& call) {
       return wait_for_files(call);
     case SYS_prlimit64:
       return limits(call);
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev:
+      return copy_own_memory(call);
     case SYS_clock_gettime:
       return answer_clock(static_cast<clockid_t>(call.arguments[0]),
                           pointer<timespec>(call.arguments[1]));
