@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
-#include <sstream>
+#include <string_view>
 
 #include "base/environment.h"
 #include "base/file_text.h"
@@ -66,9 +66,9 @@ std::optional<int> advice_of(const std::string& style) {
       {"sequential", POSIX_FADV_SEQUENTIAL}, {"reverse_sequential", POSIX_FADV_RANDOM},
       {"random", POSIX_FADV_RANDOM}};
   int advice = POSIX_FADV_NORMAL;
-  std::istringstream words(style);
   bool any = false;
-  for (std::string word; std::getline(words, word, ',');) {
+  for (std::string_view left = style; !left.empty();) {
+    const std::string_view word = split_word(&left, ',');
     auto known = std::find_if(std::begin(kStyles), std::end(kStyles),
                               [&](const auto& s) { return word == s.first; });
     if (known == std::end(kStyles)) return {};
@@ -105,6 +105,15 @@ const std::string* value_of(const comm::Hints& hints, const char* key) {
   return nullptr;
 }
 
+/// Removes and returns the first word of a line, which blanks end.
+std::string_view first_word(std::string_view* line) {
+  constexpr const char* kBlanks = " \t\r\f\v";
+  line->remove_prefix(std::min(line->find_first_not_of(kBlanks), line->size()));
+  const std::string_view word = line->substr(0, line->find_first_of(kBlanks));
+  line->remove_prefix(word.size());
+  return word;
+}
+
 /// The lines of the file that ROMIO_HINTS names.
 const comm::Hints& hints_of_environment() {
   static const auto* hints = [] {
@@ -113,9 +122,8 @@ const comm::Hints& hints_of_environment() {
     if (!path) return read;
     const std::string text = text_of_file(path);
     for (std::string_view line : split(text, '\n')) {
-      std::istringstream words{std::string(line)};
-      std::string key, value;
-      if (words >> key >> value && key[0] != '#') read->emplace_back(key, value);
+      const std::string_view key = first_word(&line), value = first_word(&line);
+      if (!value.empty() && key[0] != '#') read->emplace_back(key, value);
     }
     return read;
   }();
