@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/recorded_memory.h"
 #include "check/memory/own_memory.h"
 
 namespace fgmpi::check {

@@ -3,12 +3,12 @@
 //
 // Not under AddressSanitizer, which compares how memory was allocated and freed.
 #ifndef __SANITIZE_ADDRESS__
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 
+#include "base/recorded_memory.h"
 #include "check/memory/own_memory.h"
 
 // Where one of a pair is inlined and the other is not, GCC takes them for a mismatch.
@@ -18,45 +18,10 @@
 namespace fgmpi::check {
 namespace {
 
-// Blocks of recorded runs: of 32 bytes, 64 and so on, reused for the next of their size.
-//
-//   | BlockHead | the memory, aligned |
-struct BlockHead {
-  void* start;         ///< of the block
-  uint64_t bytes_log;  ///< its size is 2 to the power of that
-};
-struct ReusedBlock {
-  ReusedBlock* next;
-};
-constexpr unsigned kSizes = 48;
-ReusedBlock* g_reused[kSizes];
-char *g_block_at = nullptr, *g_blocks_end = nullptr;
-
-void* own_block(size_t bytes, size_t alignment) {
-  if (bytes >> (kSizes - 2)) return nullptr;
-  const auto log = static_cast<unsigned>(std::bit_width(bytes + sizeof(BlockHead) + alignment - 1));
-  const size_t size = size_t{1} << log;
-  char* block = reinterpret_cast<char*>(g_reused[log]);
-  if (block) {
-    g_reused[log] = g_reused[log]->next;
-  } else {
-    if (static_cast<size_t>(g_blocks_end - g_block_at) < size) {
-      const size_t mapped = size < kOwnAlignment ? kOwnAlignment : size;
-      g_block_at = static_cast<char*>(map_memory(mapped));
-      if (!g_block_at) return g_blocks_end = nullptr;
-      g_blocks_end = g_block_at + mapped;
-    }
-    block = g_block_at;
-    g_block_at += size;
-  }
-  auto at = reinterpret_cast<uintptr_t>(block) + sizeof(BlockHead);
-  at = (at + alignment - 1) / alignment * alignment;
-  reinterpret_cast<BlockHead*>(at)[-1] = {block, log};
-  return reinterpret_cast<void*>(at);
-}
+constinit OwnBlocks g_blocks(map_memory, discard_memory);
 
 void* new_block(size_t bytes, size_t alignment = alignof(std::max_align_t)) noexcept {
-  if (is_recorded_run()) return own_block(bytes, alignment);
+  if (is_recorded_run()) return g_blocks.take(bytes, alignment);
   if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes ? bytes : 1);
   return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
@@ -71,8 +36,7 @@ void* or_throw(void* memory) {
 void delete_block(void* memory) noexcept {
   const auto at = reinterpret_cast<uintptr_t>(memory);
   if (at < kOwnLow || at >= kOwnHigh) return std::free(memory);
-  const BlockHead head = static_cast<BlockHead*>(memory)[-1];
-  g_reused[head.bytes_log] = new (head.start) ReusedBlock{g_reused[head.bytes_log]};
+  g_blocks.give(memory);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "base/environment.h"
+#include "base/recorded_memory.h"
 #include "rewind/hooks.h"
 
 #pragma weak fgmpi_rewind_hooks
@@ -26,11 +26,6 @@ long call_kernel(long number, long a, long b, long c, long d = 0, long e = 0, lo
 
 }  // namespace
 
-bool is_recorded_run() {
-  static const bool recorded = environment::text(environment::kRewind) != nullptr;
-  return recorded;
-}
-
 void* map_memory(size_t bytes) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (!is_recorded_run()) {
@@ -44,6 +39,10 @@ void* map_memory(size_t bytes) {
   if (at != static_cast<long>(g_next_mapping)) return nullptr;
   g_next_mapping += size;
   return reinterpret_cast<void*>(at);
+}
+
+void discard_memory(void* pages, size_t bytes) {
+  call_kernel(SYS_madvise, reinterpret_cast<long>(pages), static_cast<long>(bytes), MADV_DONTNEED);
 }
 
 pid_t process_number() {

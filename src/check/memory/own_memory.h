@@ -15,9 +15,6 @@
 
 namespace fgmpi::check {
 
-/// Is this a recorded run, or a repeated one?
-bool is_recorded_run();
-
 /// Memory from the system, zeroed, for good; null: there is none. In recorded runs it begins at a
 /// multiple of kOwnAlignment.
 void* map_memory(size_t bytes);
@@ -25,6 +22,9 @@ void* map_memory(size_t bytes);
 /// below those of the system.
 inline constexpr uintptr_t kOwnLow = 0x620000000000, kOwnHigh = 0x640000000000;
 inline constexpr size_t kOwnAlignment = size_t{2} << 20;
+
+/// Gives pages back to the system; the mapping stays.
+void discard_memory(void* pages, size_t bytes);
 
 /// The number of this process. In recorded runs the program gets that of the recorded process.
 pid_t process_number();
