@@ -2,14 +2,54 @@
 
 #include "base/recorded_memory.h"
 
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include <algorithm>
 #include <bit>
 #include <new>
 
 #include "base/environment.h"
 #include "base/page.h"
+#include "base/raw_call.h"
 
 namespace fgmpi {
+namespace {
+
+constexpr size_t kStep = size_t{1} << 30;
+
+uintptr_t g_next = detail::kRecordedLow;
+
+long call_kernel(long number, uintptr_t at, size_t bytes, long c, long d = 0, long e = 0) {
+  const auto a = static_cast<long>(at), b = static_cast<long>(bytes);
+  return g_untrapped_call ? g_untrapped_call(number, a, b, c, d, e, 0)
+                          : raw_call(number, a, b, c, d, e, 0L);
+}
+
+void* map_recorded(size_t bytes) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+  while (bytes <= detail::kRecordedHigh - g_next) {
+    const long at = call_kernel(SYS_mmap, g_next, bytes, PROT_READ | PROT_WRITE, kFlags, -1);
+    if (at == static_cast<long>(g_next)) {
+      g_next += bytes;
+      return reinterpret_cast<void*>(at);
+    }
+    if (at != -EEXIST) return nullptr;
+    g_next = (g_next / kStep + 1) * kStep;  // another library with this code has mapped memory here
+  }
+  return nullptr;
+}
+
+void discard_recorded(void* pages, size_t bytes) {
+  call_kernel(SYS_madvise, reinterpret_cast<uintptr_t>(pages), bytes, MADV_DONTNEED);
+}
+
+// It needs no constructor: libraries allocate before that would have run.
+constinit OwnBlocks g_blocks(map_recorded, discard_recorded);
+
+}  // namespace
+
 bool is_recorded_run() {
   static const bool recorded = environment::text(environment::kRewind) != nullptr;
   return recorded;
@@ -65,5 +105,20 @@ void OwnBlocks::give(void* memory) {
   }
   reused_[head.size_class] = new (head.start) Reused{reused_[head.size_class]};
 }
+
+namespace detail {
+
+bool g_uses_heap = false;
+
+void* allocate_recorded(size_t bytes, size_t alignment) {
+  if (is_recorded_run()) return g_blocks.take(bytes, alignment);
+  g_uses_heap = true;
+  return alignment <= alignof(std::max_align_t) ? std::malloc(bytes)
+                                                : std::aligned_alloc(alignment, bytes);
+}
+
+void free_recorded(void* memory) { g_blocks.give(memory); }
+
+}  // namespace detail
 
 }  // namespace fgmpi

@@ -11,11 +11,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 namespace fgmpi {
 
 /// Is this a recorded run, or a repeated one?
 bool is_recorded_run();
+
+/// Makes a system call that is not recorded; null: calls are not trapped. Set once, before ranks
+/// run (src/rewind).
+inline long (*g_untrapped_call)(long number, long a, long b, long c, long d, long e,
+                                long f) = nullptr;
 
 /// Blocks of memory, cut from mappings and kept for the next of their size.
 ///
@@ -53,5 +59,33 @@ class OwnBlocks {
   Reused* reused_[kClasses] = {};
   char *at_ = nullptr, *end_ = nullptr;  ///< where no block has been cut yet
 };
+
+namespace detail {
+void* allocate_recorded(size_t bytes, size_t alignment);
+void free_recorded(void* memory);
+/// Whether memory is taken from the heap: once it is known that the run is no recorded one.
+[[gnu::visibility("hidden")]] extern bool g_uses_heap;
+/// The mappings lie here: behind those of recordings and of the checker (check/memory/own_memory.h).
+inline constexpr uintptr_t kRecordedLow = 0x640000000000, kRecordedHigh = 0x660000000000;
+}  // namespace detail
+
+/// Memory of the library, aligned as by malloc; null: there is none.
+inline void* allocate_own(size_t bytes) {
+  if (__builtin_expect(detail::g_uses_heap, 1)) return std::malloc(bytes);
+  return detail::allocate_recorded(bytes, alignof(std::max_align_t));
+}
+/// `bytes`: a multiple of `alignment`.
+inline void* allocate_own(size_t bytes, size_t alignment) {
+  if (__builtin_expect(detail::g_uses_heap, 1)) return std::aligned_alloc(alignment, bytes);
+  return detail::allocate_recorded(bytes, alignment);
+}
+/// Frees memory of allocate_own(), or of the C library.
+inline void free_own(void* memory) {
+  if (__builtin_expect(reinterpret_cast<uintptr_t>(memory) - detail::kRecordedLow <
+                           detail::kRecordedHigh - detail::kRecordedLow,
+                       0))
+    return detail::free_recorded(memory);
+  std::free(memory);
+}
 
 }  // namespace fgmpi

@@ -7,7 +7,7 @@ namespace fgmpi::pt2pt {
 size_t ChunkPool::bytes_of_all_ = 0;
 
 void ChunkPool::refill() {
-  char* chunk = static_cast<char*>(aligned_alloc(chunk_bytes_, chunk_bytes_));
+  char* chunk = static_cast<char*>(allocate_own(chunk_bytes_, chunk_bytes_));
   if (!chunk) throw std::bad_alloc();
   ++chunks_;
   bytes_of_all_ += chunk_bytes_;
@@ -50,7 +50,7 @@ bool ChunkPool::trim() {
   freed_ = gone != nullptr;
   for (FreeSlot* next; gone; gone = next) {
     next = gone->next;
-    free(gone);
+    free_own(gone);
     --chunks_;
     bytes_of_all_ -= chunk_bytes_;
   }

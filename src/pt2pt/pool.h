@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/recorded_memory.h"
 
 namespace fgmpi::pt2pt {
 
@@ -101,7 +102,7 @@ class Pool : public ChunkPool {
 };
 
 /// Blocks of 128 bytes to 112 KiB, four sizes for each power of two; larger blocks come
-/// from malloc.
+/// from the library's memory (base/recorded_memory.h).
 class BlockPool {
  public:
   static constexpr int kSmallest = 7, kClasses = 40;
@@ -127,13 +128,13 @@ class BlockPool {
       return block;
     }
     if (size_class < kClasses) bytes = size_of(size_class);
-    return malloc(bytes);
+    return allocate_own(bytes);
   }
   void give(void* block, uint8_t size_class) {
     Free& list = lists_[size_class];
     if (__builtin_expect(size_class == kClasses || list.count >= kKept / size_of(size_class), 0)) {
       freed_ += size_of(size_class);  // a larger one counts as little more than the largest class
-      return free(block);
+      return free_own(block);
     }
     *static_cast<void**>(block) = list.head;
     list.head = block;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/recorded_memory.h"
 #include "base/repeatable.h"
 #include "privatize/privatize.h"
 #include "rewind/control.h"
@@ -128,6 +129,7 @@ Status begin() {
     if (repeats && is_served(&order)) begin_serving(order);
     pass_process();
     g_repeatable_time = &kTime;
+    g_untrapped_call = fgmpi_rewind_direct_call;
     failed = start_trap();
     // The number of the process is now the recorded one.
     if (!failed) privatize::restore_after_fork();
