@@ -37,6 +37,10 @@ inline int64_t now_ns() {
   return int64_t{t.tv_sec} * kSecond + t.tv_nsec;
 }
 
+/// The time of an event that a tool compares with others. In a run that repeats this question does
+/// not move the counting clock: there may be no tool when the run is repeated.
+inline int64_t stamp_ns() { return is_repeatable() ? g_repeatable_time->stamp() : now_ns(); }
+
 /// start + duration, at most INT64_MAX. REQUIRES: start >= 0.
 constexpr int64_t add_time(int64_t start, int64_t duration) {
   int64_t sum;

@@ -13,6 +13,8 @@ namespace fgmpi {
 struct RepeatableTime {
   /// The counting clock, ns.
   int64_t (*now)();
+  /// The same without moving it: between two of its answers, later ones are greater.
+  int64_t (*stamp)();
   /// Moves it to the time of the system's clock, as it is or as it was recorded.
   void (*catch_up)();
   /// Sleeps where the run is recorded; when it is repeated, only the clock moves. Less than 0: no

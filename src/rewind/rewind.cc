@@ -15,6 +15,7 @@
 #include "base/recorded_memory.h"
 #include "base/repeatable.h"
 #include "privatize/privatize.h"
+#include "pt2pt/requests.h"
 #include "rewind/control.h"
 #include "rewind/descriptors.h"
 #include "rewind/ends.h"
@@ -41,6 +42,11 @@ int64_t g_time = 0;
 
 int64_t counted_now() { return g_time += kStep; }
 
+int64_t stamp() {
+  static int64_t last = 0;
+  return last = std::clamp(last + 1, g_time, g_time + kStep - 1);
+}
+
 /// Waits may be limited by times of this clock, so it must not fall behind the system's for long.
 void catch_up() {
   timespec now{};
@@ -63,7 +69,7 @@ void sleep(int64_t timeout_ns) {
   catch_up();
 }
 
-constexpr RepeatableTime kTime = {counted_now, catch_up, sleep};
+constexpr RepeatableTime kTime = {counted_now, stamp, catch_up, sleep};
 
 // ---- Start --------------------------------------------------------------------------------------
 
@@ -129,6 +135,7 @@ Status begin() {
     if (repeats && is_served(&order)) begin_serving(order);
     pass_process();
     g_repeatable_time = &kTime;
+    pt2pt::fast::begin_turn_of_handles();
     g_untrapped_call = fgmpi_rewind_direct_call;
     failed = start_trap();
     // The number of the process is now the recorded one.

@@ -123,9 +123,9 @@ void AccessTable::enter(const AccessRecord& pattern, const AddressRuns& runs, bo
   {
     std::lock_guard<SpinLock> guard(lock_);
     if (pattern.kind <= EpochKind::kPassive && !only_reads(pattern))
-      __atomic_store_n(&updated_[pattern.member % kPlaces], now_ns(), __ATOMIC_RELEASE);
+      __atomic_store_n(&updated_[pattern.member % kPlaces], stamp_ns(), __ATOMIC_RELEASE);
     if (pattern.kind == EpochKind::kLocal && !only_reads(pattern))
-      __atomic_store_n(&stored_[pattern.member % kPlaces], now_ns(), __ATOMIC_RELEASE);
+      __atomic_store_n(&stored_[pattern.member % kPlaces], stamp_ns(), __ATOMIC_RELEASE);
     compare(pattern, runs, most, order, found);
     if (keeps && (found->empty() || keeps_conflicting)) overflowed = !add_runs(pattern, runs);
   }

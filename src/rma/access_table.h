@@ -42,7 +42,7 @@ struct AccessRecord {
   MPI_Datatype element;  ///< kAccumulate: the predefined type
   char call[24];
   uint64_t place;  ///< ConflictObserver::place() of the call
-  /// When the access was complete (now_ns()), if a tool may know later that it is ordered before
+  /// When the access was complete (stamp_ns()), if a tool may know later that it is ordered before
   /// another; else 0. kPassive, kLocal.
   int64_t done;
   OrderStamp stamp;  ///< of that time

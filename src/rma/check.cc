@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/count_words.h"
+#include "base/recorded_memory.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "comm/extras.h"
@@ -331,7 +332,7 @@ Status for_each_window(F&& f) {
 AccessRecord record_of_call(bool writes, uint64_t place, const char* call, bool fresh) {
   AccessRecord record = record_of(writes, EpochKind::kLocal, place, call);
   record.stamp = stamp_now(fresh);
-  record.done = now_ns();
+  record.done = stamp_ns();
   return record;
 }
 
@@ -438,7 +439,7 @@ void end_passive(Win* win, int32_t target) {
            !r.origin_of && !r.done;
   };
   if (!follows_order()) return reach.part->table->erase_if(ended);
-  reach.part->table->finish_if(stamp_now(true), now_ns(), ended);
+  reach.part->table->finish_if(stamp_now(true), stamp_ns(), ended);
 }
 
 /// Ends the records of the member's own memory that operations to `rank`, or to all (-1), used.
@@ -459,7 +460,7 @@ void learn_from_reads(Win* win, CheckedMember* member, int32_t rank) {
     member->have_read.insert(target);
     const Reach& reach = reach_of(win, target);
     latest =
-        std::max(latest, reach.part->table ? reach.part->table->updated(reach.member) : now_ns());
+        std::max(latest, reach.part->table ? reach.part->table->updated(reach.member) : stamp_ns());
     return true;
   });
   learn(latest);
@@ -501,7 +502,11 @@ bool start_observing() {
   return detail::g_checking = true;
 }
 
-uint64_t access_table_bytes() { return checking() ? page_up(sizeof(AccessTable)) : 0; }
+// In recorded runs there is room for the table in any case, which takes no memory: where the
+// window's memory lies does not depend on whether the repeated run is checked.
+uint64_t access_table_bytes() {
+  return checking() || is_recorded_run() ? page_up(sizeof(AccessTable)) : 0;
+}
 
 AccessTable* access_table(void* control, uint64_t control_bytes) {
   if (!checking()) return nullptr;
@@ -653,7 +658,7 @@ constexpr uint32_t kPost = 2, kComplete = 3;
 
 void tell(Win* win, uint32_t call) {
   if (AccessTable* own = win->shared->own().table; own && follows_order())
-    own->set_told(call, now_ns());
+    own->set_told(call, stamp_ns());
 }
 
 /// The member has what all others of the window may have told. May switch.
@@ -662,7 +667,7 @@ void learn_what_was_told(Win* win, uint32_t call) {
   int64_t latest = 0;
   for (WindowPart& part : win->shared->parts) {
     if (!part.table) reach_of(win, static_cast<int32_t>(part.ranks[0]));  // makes it known
-    latest = std::max(latest, part.table ? part.table->told(call) : now_ns());
+    latest = std::max(latest, part.table ? part.table->told(call) : stamp_ns());
   }
   learn(latest);
 }
@@ -751,13 +756,13 @@ void exposure_ended(Win* win) {
 void lock_acquired(Win* win, int32_t rank, bool exclusive, bool known) {
   if (!follows_order()) return;
   const AccessTable* table = reach_of(win, rank).part->table;
-  learn(known || !table ? now_ns() : table->released(!exclusive));
+  learn(known || !table ? stamp_ns() : table->released(!exclusive));
 }
 
 void lock_released(Win* win, int32_t rank, bool exclusive) {
   if (!follows_order()) return;
   if (AccessTable* table = reach_of(win, rank).part->table)
-    table->set_released(exclusive, now_ns());
+    table->set_released(exclusive, stamp_ns());
 }
 
 void flushed(Win* win, int32_t rank, bool local) {

@@ -89,7 +89,7 @@ struct ConflictObserver {
   void (*conflict)(const Observed& second, const Observed& first, const char* where);
   /// The next three are null for a tool that does not know the order of events. `stamp`: an event
   /// of the running rank; `fresh`: after all that the rank has told others so far. `ordered`: may
-  /// the running rank know of that event of rank `world`, which was at that time (now_ns())?
+  /// the running rank know of that event of rank `world`, which was at that time (stamp_ns())?
   /// `learn`: it may know of everything before that time.
   void (*stamp)(OrderStamp* now, bool fresh) = nullptr;
   bool (*ordered)(int32_t world, const OrderStamp& event, int64_t time) = nullptr;
@@ -106,7 +106,7 @@ bool start_observing();
 enum class MemoryUse : uint8_t { kRead, kWrite, kAccumulate, kSwap, kNoUpdates };
 
 class AccessTable;
-/// Bytes of a table, in whole pages; 0 while accesses are not checked.
+/// Bytes of a table, in whole pages; 0 while accesses are not checked, except in recorded runs.
 uint64_t access_table_bytes();
 /// The table at the end of a control area of so many bytes, or nullptr.
 AccessTable* access_table(void* control, uint64_t control_bytes);

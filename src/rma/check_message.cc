@@ -88,7 +88,7 @@ void on_check(SharedWin* shared, uint32_t from, const RmaHeader& header, const u
                r.member == header.member && !r.done;
       });
     // A lock may be released next, which processes with the table do not notice.
-    if (own.table) own.table->set_released(true, now_ns());
+    if (own.table) own.table->set_released(true, stamp_ns());
   } else {
     AccessRecord pattern;
     if (bytes < sizeof pattern || (bytes - sizeof pattern) % sizeof(AddressRun))
