@@ -55,6 +55,7 @@ void yield() {
 }
 
 uint32_t detail::g_calls_left = kCallsPerTurn;
+uint32_t detail::g_events_left = 0;
 
 void let_others_run() {
   detail::g_calls_left = kCallsPerTurn;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/repeatable.h"
 #include "base/slab.h"
 #include "host/handle_bits.h"
 #include "proclet-sched/coroutine/call_count.h"
@@ -111,9 +112,11 @@ namespace fast {
 /// False when all handles but kSentHandle's are in use, or so many more than at the begin of the
 /// turn that others are to run first.
 inline bool has_free_handle() { return g_requests.live() < g_handles_before_turn; }
-/// From now on as many more may be in use as a turn has calls.
+/// From now on as many more may be in use as a turn has calls. In recorded runs turns end by events
+/// (src/rewind): how many handles are in use may depend on whether the run is checked.
 inline void begin_turn_of_handles() {
-  g_handles_before_turn = std::min(g_requests.live() + sched::kCallsPerTurn, kIndexMask);
+  g_handles_before_turn =
+      is_repeatable() ? kIndexMask : std::min(g_requests.live() + sched::kCallsPerTurn, kIndexMask);
 }
 
 /// REQUIRES: not all handles are in use, or the request has one already.

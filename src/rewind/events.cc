@@ -12,6 +12,8 @@
 
 #include "base/hash.h"
 #include "privatize/libc/source_lines.h"
+#include "proclet-sched/coroutine/call_count.h"
+#include "proclet-sched/coroutine/poller.h"
 #include "proclet-sched/sched.h"
 #include "rewind/control.h"
 #include "rewind/ends.h"
@@ -59,6 +61,25 @@ uint16_t hash_of(const CallBegun& call, int32_t rank) {
       static_cast<uint64_t>(call.count) << 32 ^ static_cast<uint32_t>(call.partner) ^ comm ^ tag);
   sum = mix(sum ^ reinterpret_cast<uintptr_t>(call.place));
   return static_cast<uint16_t>(sum);
+}
+
+/// Events of this turn, since the last switch.
+uint32_t g_events_in_turn = 0;
+uint64_t g_switches = 0;
+
+/// Counts the event among the calls of the rank's turn (call_count.h), and lets others run behind
+/// the last one. The library counts a call on one of its ways and not on another, which a checker
+/// changes: its own count must not end a turn.
+void count_in_turn() {
+  constexpr uint32_t kNever = 1u << 31;
+  sched::detail::g_calls_left = kNever;
+  --sched::detail::g_events_left;
+  const uint64_t switches = sched::switch_count();
+  if (switches != g_switches) g_events_in_turn = 0;
+  g_switches = switches;
+  if (++g_events_in_turn < sched::kCallsPerTurn || !sched::may_rest()) return;
+  sched::let_others_run();
+  sched::detail::g_calls_left = kNever;
 }
 
 void send_name(ControlReport report, const char* name) {
@@ -138,13 +159,14 @@ void count_call(const CallBegun& call) {
     header().open[kEvents].end += sizeof hash;
     header().events = fgmpi_rewind_events;
     if (__builtin_expect(g_waiting_signals != 0, 0)) pass_signals_at_event();
-    return;
+    return count_in_turn();
   }
   if (rank >= 0 && rank < kMostRanks) g_last[rank] = {fgmpi_rewind_events, call.name, call.place};
   if (*g_event_chunk.next++ != hash) report_difference("this call is not the recorded one");
   if (g_lists) list(call, rank);
   if (__builtin_expect(fgmpi_rewind_events >= fgmpi_rewind_check_at, 0)) check_event();
   pass_signals_at_event();
+  count_in_turn();
 }
 
 void describe_last_event(char* words, size_t size) {

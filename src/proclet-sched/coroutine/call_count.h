@@ -19,6 +19,9 @@ inline constexpr uint32_t kCallsPerTurn = 1024;
 namespace detail {
 /// Calls that are left in this turn; 0: let_others_run() is due.
 [[gnu::visibility("hidden")]] extern uint32_t g_calls_left;
+/// In recorded runs (base/repeatable.h) src/rewind ends the turns, by the events of the run; this
+/// number falls by one at each.
+[[gnu::visibility("hidden")]] extern uint32_t g_events_left;
 }  // namespace detail
 
 /// Begins a new turn, after all others that are ready. May switch, where the caller may.

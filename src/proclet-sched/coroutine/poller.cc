@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/list.h"
+#include "base/repeatable.h"
 #include "proclet-sched/coroutine/call_count.h"
 #include "proclet-sched/coroutine/jump.h"
 
@@ -17,6 +18,9 @@ struct Resting {
 };
 constinit Immortal<Resting> g_immortal_resting;
 constexpr Resting& g_resting = g_immortal_resting.value;
+/// A number that falls by one with each call that is counted.
+uint32_t calls_left() { return is_repeatable() ? detail::g_events_left : detail::g_calls_left; }
+
 }  // namespace
 
 uint32_t Poller::resting() { return g_resting.count; }
@@ -30,7 +34,7 @@ bool may_rest() {
 /// Has the rank done nothing but polled since its last poll ended? That one has been counted.
 bool Poller::goes_on() const {
   return switch_count() == switches_ &&
-         detail::g_calls_left + 1 + (g_resting.idle_calls - idle_) == calls_left_;
+         calls_left() + 1 + (g_resting.idle_calls - idle_) == calls_left_;
 }
 
 bool Poller::let_others_run(const WaitSite* site) {
@@ -47,7 +51,7 @@ bool Poller::let_others_run(const WaitSite* site) {
     rest(site);
   }
   switches_ = switch_count();
-  calls_left_ = detail::g_calls_left;
+  calls_left_ = calls_left();
   idle_ = g_resting.idle_calls;
   return row_ != row || news_.missing != kAwake;
 }
