@@ -81,11 +81,14 @@ void look_at_standard_files() {
   if (status_of(1, &s)) g_out = number_of(s);
   if (status_of(2, &s)) g_err = number_of(s);
   // What the process has inherited, such as standard input, it cannot open again. The descriptors
-  // that are closed on exec are the library's own, which it opens each time.
-  for (long fd = 0; fd < kRecordingFd; ++fd)
-    if (is_recorded() && direct_call(SYS_fcntl, fd, F_GETFD) == 0 &&
-        find_kind(fd) == FileKind::kInput)
+  // that are closed on exec are the library's own, which it opens each time: some are memory, from
+  // which it maps images of the program (only files of memfd_create have seals).
+  for (long fd = 0; fd < kRecordingFd; ++fd) {
+    const long flags = direct_call(SYS_fcntl, fd, F_GETFD);
+    if (flags == FD_CLOEXEC && direct_call(SYS_fcntl, fd, F_GET_SEALS) >= 0) add_memory_device(fd);
+    if (is_recorded() && flags == 0 && find_kind(fd) == FileKind::kInput)
       set_kind(fd, FileKind::kGivenFile);
+  }
 }
 
 FileKind kind_of(long fd) {
