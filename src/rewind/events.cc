@@ -63,23 +63,20 @@ uint16_t hash_of(const CallBegun& call, int32_t rank) {
   return static_cast<uint16_t>(sum);
 }
 
-/// Events of this turn, since the last switch.
 uint32_t g_events_in_turn = 0;
-uint64_t g_switches = 0;
 
 /// Counts the event among the calls of the rank's turn (call_count.h), and lets others run behind
 /// the last one. The library counts a call on one of its ways and not on another, which a checker
-/// changes: its own count must not end a turn.
+/// changes: its own count must not end a turn. It only shows where a period of switches has begun.
 void count_in_turn() {
   constexpr uint32_t kNever = 1u << 31;
-  sched::detail::g_calls_left = kNever;
   --sched::detail::g_events_left;
-  const uint64_t switches = sched::switch_count();
-  if (switches != g_switches) g_events_in_turn = 0;
-  g_switches = switches;
-  if (++g_events_in_turn < sched::kCallsPerTurn || !sched::may_rest()) return;
+  if (sched::detail::g_calls_left <= sched::kCallsPerTurn) {
+    sched::detail::g_calls_left = kNever;
+    g_events_in_turn = 0;
+  }
+  if (__builtin_expect(++g_events_in_turn < sched::kCallsPerTurn, 1) || !sched::may_rest()) return;
   sched::let_others_run();
-  sched::detail::g_calls_left = kNever;
 }
 
 void send_name(ControlReport report, const char* name) {
