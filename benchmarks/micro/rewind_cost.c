@@ -1,10 +1,13 @@
 // What mpiexec -record costs: rounds of calls that are counted (MPI_) and of the same calls behind the counter (PMPI_),
-// interleaved in one run. Prints the best time of each, and their ratio.
+// interleaved in one run. Prints the best time of each, and their ratio. With a kind, it only makes calls of it that are counted
+// (rewind_whole.py).
 //
 //   mpiexec -record /tmp/cost.rec -ranks 1000 bin/rewind_cost [BLOCKS [ROUNDS]]
+//   mpiexec -record /tmp/cost.rec -ranks 1000 bin/rewind_cost messages|collective|stencil ROUNDS
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { kPoints = 256, kHalo = 64 };
@@ -72,6 +75,14 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &g_size);
+  void (*const loops[])(int) = {counted_messages, counted_collective, counted_stencil};
+  const char* const kinds[] = {"messages", "collective", "stencil"};
+  for (int i = 0; i < 3; ++i)
+    if (argc > 2 && strcmp(argv[1], kinds[i]) == 0) {
+      loops[i](atoi(argv[2]));
+      MPI_Finalize();
+      return 0;
+    }
   const int blocks = argc > 1 ? atoi(argv[1]) : 20, rounds = argc > 2 ? atoi(argv[2]) : 50;
   compare("messages", counted_messages, plain_messages, blocks, rounds);
   compare("collective", counted_collective, plain_collective, blocks, rounds);
