@@ -127,15 +127,9 @@ namespace {
 
 int take_checkpoint(MPI_Comm comm, int* flag) {
   LayerRank* rank = current_rank();
-<<<<<<< ours
   if (!rank || !rank->initialised || comm != MPI_COMM_WORLD || !flag)  // errors are the library's
     return g_extensions.MPIX_Checkpoint(rank ? real_of(*rank, Object::kComm, comm) : comm, flag);
-  stop_point(*rank, "MPIX_Checkpoint", {NextCollective::Kind::kBlocking, MPI_COMM_WORLD});
-=======
-  if (!rank || !rank->initialised || comm != MPI_COMM_WORLD) return MPI_ERR_COMM;
-  if (!flag) return MPI_ERR_ARG;
   stop_point(*rank, "MPIX_Checkpoint", {NextCollective::Begins::kBlocking, MPI_COMM_WORLD});
->>>>>>> theirs
   count_collective(*rank, MPI_COMM_WORLD, true);
   const Saved saved = g_mode.on || has_folder() ? rest_once(*rank, true) : Saved::kNot;
   *flag = static_cast<int>(saved);

@@ -67,7 +67,7 @@ std::string absolute_path_of(const char* name) {
 int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_File* fh) {
   LayerRank* rank = current_rank();
   if (!rank || !fh) return g_next.MPI_File_open(comm, name, amode, info, fh);
-  stop_point(*rank, "MPI_File_open", {NextCollective::Kind::kBlocking, comm});
+  stop_point(*rank, "MPI_File_open", {NextCollective::Begins::kBlocking, comm});
   count_collective(*rank, comm, true);
   before_collective(*rank, comm);
   const MPI_Comm real = real_of(*rank, Object::kComm, comm);

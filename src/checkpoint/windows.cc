@@ -42,7 +42,7 @@ struct WinRequest {
 /// `make(comm, info, win)` calls MPI with its own handles.
 template <class Make>
 int make_win(LayerRank& rank, const WinRequest& asked, MPI_Win* win, Make&& make) {
-  stop_point(rank, "MPI_Win_create", {NextCollective::Kind::kBlocking, asked.comm});
+  stop_point(rank, "MPI_Win_create", {NextCollective::Begins::kBlocking, asked.comm});
   count_collective(rank, asked.comm, true);
   before_collective(rank, asked.comm);
   const MPI_Comm comm = real_of(rank, Object::kComm, asked.comm);
