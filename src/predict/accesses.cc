@@ -43,7 +43,7 @@ void Simulator::await_access(const rma::MemoryAccess& access, const sched::WaitS
   t->bytes = reads ? 0 : bytes;
   t->reply = reads || access.fetches ? bytes : 0;
   t->returns = reads || access.fetches;
-  const VirtualTime overhead = t->link->piece(t->bytes).send_overhead;
+  const VirtualTime overhead = link_of(*t).piece(t->bytes).send_overhead;
   rank.clock += overhead;
   rank.times.overhead += overhead;
   ++rank.accesses;
@@ -56,7 +56,7 @@ void Simulator::access_arrived(PredictedTransfer* t) {
   if (t->stage == AccessStage::kReply) return end_access(t, t->to);
   if (!t->returns) {
     t->stage = AccessStage::kReply;
-    push_event(now_ + latency_of(*t, t->link->piece(0)), Event::kClear, t->from, t);
+    push_event(now_ + latency_of(*t, link_of(*t).piece(0)), Event::kClear, t->from, t);
     return;
   }
   set_ends(t, t->to, t->from);
@@ -103,7 +103,7 @@ void Simulator::await_lock(const rma::MemoryAccess& access, const sched::WaitSit
   t->lock = &window_locks_[{access.window, access.target}];
   t->lock->local = access.local;
   t->exclusive = access.detail != 0;
-  const LinkPiece& piece = t->link->piece(0);
+  const LinkPiece& piece = link_of(*t).piece(0);
   ranks_[index].clock += piece.send_overhead;
   push_event(ranks_[index].clock + latency_of(*t, piece), Event::kClear, index, t);
   park_until(index, kNever, site);
@@ -115,7 +115,7 @@ void Simulator::record_unlock(uint64_t window, int32_t target, bool exclusive) {
   PredictedTransfer* const t = new_access(index, lock.local, AccessStage::kUnlock);
   t->lock = &lock;
   t->exclusive = exclusive;
-  push_event(ranks_[index].clock + latency_of(*t, t->link->piece(0)), Event::kClear, index, t);
+  push_event(ranks_[index].clock + latency_of(*t, link_of(*t).piece(0)), Event::kClear, index, t);
 }
 
 void Simulator::ask_lock(PredictedTransfer* t) {
@@ -139,7 +139,7 @@ void Simulator::grant_locks(WindowLock* lock) {
     lock->exclusive = t->exclusive;
     ++lock->holders;
     t->stage = AccessStage::kGranted;
-    push_event(now_ + latency_of(*t, t->link->piece(0)), Event::kClear, t->from, t);
+    push_event(now_ + latency_of(*t, link_of(*t).piece(0)), Event::kClear, t->from, t);
   }
 }
 

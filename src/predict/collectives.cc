@@ -188,7 +188,7 @@ void Simulator::record_arrival(const comm::Comm* comm, const comm::Meeting* meet
   if (arrival && arrival->request && !blocks) {
     runs_of_requests_[arrival->request] = {joined, me};
   } else if (sched::current()->kind == sched::ProcletKind::kRank) {
-    rank.runs.push_back({joined, me});
+    rank.runs.add({joined, me});
   } else {
     member.detached = true;  // nobody waits: a helper makes a communicator, say
   }
@@ -201,18 +201,15 @@ void Simulator::record_arrival(const comm::Comm* comm, const comm::Meeting* meet
 /// has yet to come.
 bool Simulator::take_early(CollectiveRun* run, uint32_t number, const RoundPart& part) {
   CollectiveMember& member = run->members[number];
-  PredictedTransfer *before = nullptr, *t = member.early;
-  for (; t && t->ends.sender != part.peer; t = t->next) before = t;
+  PredictedTransfer* const t = member.early.take(part.peer);
   if (!t) return false;
-  (before ? before->next : member.early) = t->next;
-  if (member.last_early == t) member.last_early = before;
   raise_by(member.rank, &member.clock, t->at, t->hop);
   if (t->rendezvous) {
     ++member.moving;
     permit(t, member.clock);
     return true;
   }
-  member.clock += t->link->piece(part.bytes).receive_overhead;
+  member.clock += link_of(*t).piece(part.bytes).receive_overhead;
   free_transfer(t);
   return true;
 }
@@ -231,7 +228,7 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
       t->ends.receiver = part.peer;
       set_ends(t, member.rank, run->members[part.peer].rank);
       t->bytes = part.bytes;
-      const LinkClass& link = *t->link;
+      const LinkClass& link = link_of(*t);
       member.clock += link.piece(t->bytes).send_overhead;
       t->rendezvous = t->bytes > link.eager_bytes;
       if (t->rendezvous) ++member.moving;
@@ -274,17 +271,14 @@ void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
     --member.moving;
   } else if (!member.arrived || !member.awaited.remove(t->ends.sender)) {
     t->at = at;
-    t->next = nullptr;
-    (member.last_early ? member.last_early->next : member.early) = t;
-    member.last_early = t;
-    return;
+    return member.early.add(t);
   }
   if (t->rendezvous) {
     ++member.moving;
     return permit(t, std::max(at, member.clock));
   }
   raise_by(member.rank, &member.clock, at, t->hop);
-  member.clock += t->link->piece(t->bytes).receive_overhead;
+  member.clock += link_of(*t).piece(t->bytes).receive_overhead;
   free_transfer(t);
   go_on(run, number);
 }
@@ -307,8 +301,8 @@ void Simulator::member_finished(PredictedTransfer* end) {
   const uint32_t index = member.rank;
   PredictedRank& rank = ranks_[index];
   coll::EarlyExitWait* const wait = rank.early_exit;
-  if (wait && !rank.runs.empty() && rank.runs.back().run == run && !wait->request->complete() &&
-      wait->request->waiter && wait->may_leave()) {
+  if (wait && rank.runs.size() && rank.runs[rank.runs.size() - 1].run == run &&
+      !wait->request->complete() && wait->request->waiter && wait->may_leave()) {
     wait->left = true;
     rank.early_exit = nullptr;
     sched::Proclet* const proclet = std::exchange(wait->request->waiter, nullptr)->proclet;

@@ -29,7 +29,7 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   PredictedTransfer* const t = new_transfer();
   set_ends(t, from, local);
   t->bytes = message->size;
-  const LinkClass& link = *t->link;
+  const LinkClass& link = link_of(*t);
   const VirtualTime overhead = link.piece(t->bytes).send_overhead;
   rank.clock += overhead;
   rank.times.overhead += overhead;
@@ -91,7 +91,7 @@ void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
 void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   PredictedRank& rank = ranks_[t->to];
   RecvOp* const op = t->receive;
-  const VirtualTime overhead = t->link->piece(t->bytes).receive_overhead;
+  const VirtualTime overhead = link_of(*t).piece(t->bytes).receive_overhead;
   Request* const request = request_of(*op);
   if (request && request->handle) {
     finish_request(request->handle, at, overhead, t->hop);
@@ -172,7 +172,7 @@ void Simulator::begin_wait(int count, const MPI_Request* requests) {
   }
 }
 
-Simulator::MemberRef Simulator::take_awaited_run(uint32_t rank, uint32_t request) {
+MemberRef Simulator::take_awaited_run(uint32_t rank, uint32_t request) {
   if (awaited_runs_.empty()) return {nullptr, 0};
   const auto found = awaited_runs_.find(key_of_wait(rank, request));
   if (found == awaited_runs_.end()) return {nullptr, 0};

@@ -186,7 +186,7 @@ void Simulator::leave() {
     --rank.depth;
     return;
   }
-  for (size_t i = 0; i < rank.runs.size(); ++i)
+  for (uint32_t i = 0; i < rank.runs.size(); ++i)
     await_run(index, rank.runs[i].run, rank.runs[i].member);
   rank.runs.clear();
   if (rank.found.overhead) collect(index, &rank.found, nullptr);
@@ -409,7 +409,7 @@ void Simulator::begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_
 void Simulator::end_flow(PredictedTransfer* t) {
   if (t->stage == AccessStage::kFile) return end_access(t, t->from);
   const uint64_t bytes = bytes_under_way(*t);
-  const LinkPiece& piece = t->link->piece(bytes);
+  const LinkPiece& piece = link_of(*t).piece(bytes);
   const VirtualTime gap = occupancy(piece, bytes) - data_time(piece, bytes);
   contention_ += now_ - t->at;
   if (t->hop) {
@@ -423,7 +423,7 @@ void Simulator::end_flow(PredictedTransfer* t) {
 void Simulator::leave_port(PredictedTransfer* t) {
   if (t->stage == AccessStage::kFile)
     return network_->begin_file(now_, machine_.files, t, t->bytes);
-  const LinkClass& link = *t->link;
+  const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
   if (network_ && network_->shares_links() && &link == &machine_.between)
@@ -438,7 +438,7 @@ void Simulator::leave_port(PredictedTransfer* t) {
 }
 
 void Simulator::reach_port(PredictedTransfer* t) {
-  const LinkClass& link = *t->link;
+  const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link.piece(bytes);
   const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
@@ -503,7 +503,7 @@ void Simulator::arrive(PredictedTransfer* t) {
 /// more come than buffers hold.
 VirtualTime Simulator::time_with_receiver(const PredictedTransfer& t) const {
   const PredictedRank& rank = ranks_[t.to];
-  const LinkPiece& piece = t.link->piece(t.bytes);
+  const LinkPiece& piece = link_of(t).piece(t.bytes);
   const VirtualTime whole = data_time(piece, t.bytes), begun = now_ - whole;
   if (t.bytes <= machine_.buffered_bytes || rank.away_until <= begun || rank.away_from >= now_)
     return now_;
@@ -547,7 +547,7 @@ void Simulator::deliver(PredictedTransfer* t) {
 
 /// The receiver of a rendezvous permits the sender to send the data.
 void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
-  const VirtualTime latency = latency_of(*t, t->link->piece(0));
+  const VirtualTime latency = latency_of(*t, link_of(*t).piece(0));
   const PredictedRank& rank = ranks_[t->to];
   if (!machine_.overlaps && !t->is_part && rank.away_from <= at)
     raise_clock(&at, rank.away_until);  // it permits when it is in a call again

@@ -69,11 +69,10 @@ struct CollectiveEnds {
   uint32_t sender, receiver;
 };
 
-/// A message on its way: of the program, or of a collective's schedule.
-struct PredictedTransfer {
+/// A message on its way: of the program, or of a collective's schedule. It has a cache line.
+struct alignas(64) PredictedTransfer {
   uint32_t from = 0, to = 0;  ///< ranks
   uint64_t bytes = 0;
-  const LinkClass* link = nullptr;
   /// While its bytes share links: when they would have left their port if they had it alone. While
   /// it waits for its member's round: when it came.
   VirtualTime at = 0;
@@ -92,21 +91,21 @@ struct PredictedTransfer {
     CollectiveEnds ends;
     uint64_t reply;  ///< bytes of an access that come back
   };
-  bool is_part = false;
   AccessStage stage = AccessStage::kNone;
-  bool returns = false, exclusive = false;  ///< of an access: a reply, a lock
   /// The message's own kind while it is kHeldBack.
   pt2pt::UnexpectedMessage::Kind kind{};
-  bool rendezvous = false;  ///< its envelope is on its way, or waits for a receive
-  bool sends_data = false;  ///< the data of a rendezvous is on its way
-  bool has_sent = false;    ///< the data has been copied to the receive, and the send is complete
-  bool is_behind = false;   ///< an earlier message of its sender to its receiver has yet to arrive
-  bool waits = false;       ///< its bytes have arrived, but it is behind
-  bool arrived = false;     ///< the message is in the queue of its endpoint
-  bool has_moved = false;   ///< all its bytes have come, also those that need its receiver
+  bool is_part : 1 = false;
+  bool is_inside : 1 = false;                       ///< both ranks are on one node
+  bool returns : 1 = false, exclusive : 1 = false;  ///< of an access: a reply, a lock
+  bool rendezvous : 1 = false;  ///< its envelope is on its way, or waits for a receive
+  bool sends_data : 1 = false;  ///< the data of a rendezvous is on its way
+  bool has_sent : 1 = false;    ///< the data has been copied to the receive, the send is complete
+  bool is_behind : 1 = false;  ///< an earlier message of its sender to its receiver has yet to come
+  bool waits : 1 = false;      ///< its bytes have arrived, but it is behind
+  bool arrived : 1 = false;    ///< the message is in the queue of its endpoint
+  bool has_moved : 1 = false;  ///< all its bytes have come, also those that need its receiver
 };
-
-static_assert(sizeof(PredictedTransfer) <= 80, "memory budget: several a rank are on their way");
+static_assert(sizeof(PredictedTransfer) == 64, "memory budget: several a rank are on their way");
 
 /// The peers whose messages a member's round still waits for: mostly one.
 class AwaitedPeers {
@@ -137,6 +136,30 @@ class AwaitedPeers {
   std::unique_ptr<std::vector<uint32_t>> more_;
 };
 
+/// Messages that have come for later rounds of a member, in their order: a ring.
+class EarlyTransfers {
+ public:
+  void add(PredictedTransfer* t) {
+    t->next = last_ ? last_->next : t;
+    if (last_) last_->next = t;
+    last_ = t;
+  }
+  /// Removes the first one from this member and returns it; nullptr: there is none.
+  PredictedTransfer* take(uint32_t sender) {
+    PredictedTransfer* before = last_;
+    if (!before) return nullptr;
+    while (before->next->ends.sender != sender)
+      if ((before = before->next) == last_) return nullptr;
+    PredictedTransfer* const t = before->next;
+    before->next = t->next;
+    if (t == last_) last_ = t == before ? nullptr : before;
+    return t;
+  }
+
+ private:
+  PredictedTransfer* last_ = nullptr;
+};
+
 /// One member of a collective on the predicted machine.
 struct CollectiveMember {
   VirtualTime clock = 0;
@@ -148,16 +171,43 @@ struct CollectiveMember {
   uint64_t combined = 0;
   std::unique_ptr<MemberBytes> own;  ///< where members differ
   AwaitedPeers awaited;
-  /// What has come for later rounds, in order: envelopes of rendezvous, or whole messages.
-  PredictedTransfer *early = nullptr, *last_early = nullptr;
+  EarlyTransfers early;  ///< envelopes of rendezvous, or whole messages
 };
-static_assert(sizeof(CollectiveMember) <= 72,
-              "memory budget: part of a predicted rank's 512 bytes");
+static_assert(sizeof(CollectiveMember) <= 64, "memory budget: of a predicted rank");
 
 struct CollectiveRun {
   ScheduledCollective shape;
   uint32_t unreleased = 0;  ///< members that may still look at it
   std::vector<CollectiveMember> members;
+};
+
+/// A member of a run.
+struct MemberRef {
+  CollectiveRun* run;
+  uint32_t member;
+};
+
+/// The collectives that a rank's present call waits for, in order: mostly one.
+class AwaitedRuns {
+ public:
+  uint32_t size() const { return count_; }
+  void clear() { count_ = 0; }
+  void add(MemberRef ref) {
+    if (count_++ == 0) {
+      run_ = ref.run;
+      member_ = ref.member;
+      return;
+    }
+    if (!more_) more_ = std::make_unique<std::vector<MemberRef>>();
+    more_->resize(count_ - 1);
+    more_->back() = ref;
+  }
+  MemberRef operator[](uint32_t i) const { return i ? (*more_)[i - 1] : MemberRef{run_, member_}; }
+
+ private:
+  CollectiveRun* run_ = nullptr;
+  uint32_t member_ = 0, count_ = 0;
+  std::unique_ptr<std::vector<MemberRef>> more_;
 };
 
 inline void raise_clock(VirtualTime* clock, VirtualTime at) {
@@ -242,10 +292,6 @@ class Simulator final : public pt2pt::MessageDecider,
 
  private:
   static constexpr uint64_t kNoWake = UINT64_MAX;
-  struct MemberRef {
-    CollectiveRun* run;
-    uint32_t member;
-  };
   static uint64_t key_of_wait(uint32_t rank, uint32_t request) {
     return uint64_t{rank} << 32 | request;
   }
@@ -269,11 +315,11 @@ class Simulator final : public pt2pt::MessageDecider,
     uint32_t accesses = 0;        ///< to windows and files, not complete yet
     uint32_t calls_in_a_row = 0;  ///< since it last waited for an event
     CallGroup group = CallGroup::kOther;
-    bool touchable = false;       ///< parked until something happens to it
-    bool by_clock = false;        ///< it has looked at the clock until a time has come
-    bool in_file = false;         ///< it is one of in_files_
-    bool awaits_all = false;      ///< its present call waits for its accesses
-    std::vector<MemberRef> runs;  ///< the collectives that its present call waits for
+    bool touchable = false;   ///< parked until something happens to it
+    bool by_clock = false;    ///< it has looked at the clock until a time has come
+    bool in_file = false;     ///< it is one of in_files_
+    bool awaits_all = false;  ///< its present call waits for its accesses
+    AwaitedRuns runs;         ///< the collectives that its present call waits for
     coll::EarlyExitWait* early_exit = nullptr;
     std::vector<uint32_t> waited;  ///< indices of the requests that its present call waits for
     /// A receive that its present call posts has found its message: what the rank has yet to do.
@@ -342,7 +388,10 @@ class Simulator final : public pt2pt::MessageDecider,
     know_rank(to);
     t->from = from;
     t->to = to;
-    t->link = &machine_.link(nodes_[from], nodes_[to]);
+    t->is_inside = nodes_[from] == nodes_[to];
+  }
+  const LinkClass& link_of(const PredictedTransfer& t) const {
+    return t.is_inside ? machine_.inside : machine_.between;
   }
   NodePort& port_of(uint32_t rank, const LinkClass& link);
   uint64_t bytes_under_way(const PredictedTransfer& t) const { return t.rendezvous ? 0 : t.bytes; }
