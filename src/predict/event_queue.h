@@ -4,13 +4,16 @@
 // events of the rank that made them. So the order does not depend on the order in which the events
 // were added, and a prediction repeats exactly.
 //
-// Nothing is added before the event that was taken last (base_), so a radix heap serves: events are
-// in groups by the highest digit in which their times differ from base_, and by the value of that
+// Nothing is added before the event that was taken last, so a radix heap serves: events are in
+// groups by the highest digit in which their times differ from base_, and by the value of that
 // digit. A group is only looked at when it is the first:
 //
 //   base_ 0x3fe8    level 0: 0x3fe9 ... 0x3fff    level 1: 0x40.. ... 0xff..   level 2: 0x1.... ...
 //
-// An event moves to lower levels as time goes on, once or twice, in memory that is read in order.
+// Of a group with many events those at its first time become the next ones; the others move to
+// lower levels, once or twice, in memory that is read in order. A group with few becomes the next
+// ones as a whole: near_, in order. What is added before the end of that group's times (near_end_)
+// is added there.
 // Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem", JACM
 // 37(2), 1990.
 //
@@ -21,7 +24,9 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdlib>
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -73,16 +78,19 @@ class EventQueue {
   void push(const Event& e) {
     ++size_;
     if (e.at < first_) first_ = e.at;
-    if (e.at == base_) return push_present(e);
+    if (static_cast<uint64_t>(e.at) < near_end_) return push_near(e);
     put(e);
   }
 
+  /// REQUIRES: there is one.
   Event pop() {
-    if (next_ == present_.size()) spread();
+    if (next_ == near_.size()) spread();
     --size_;
-    const Event first = present_[next_++];
-    if (next_ == present_.size()) {
-      present_.clear();
+    const Event first = near_[next_++];
+    if (next_ < near_.size()) {
+      first_ = near_[next_].at;
+    } else {
+      near_.clear();
       next_ = 0;
       first_ = levels_ ? groups_[first_group()].first : kNever;
     }
@@ -92,20 +100,45 @@ class EventQueue {
  private:
   /// Some events of a group.
   struct EventChunk {
-    static constexpr uint32_t kMost = 15;
+    static constexpr uint32_t kMost = 7;
     EventChunk* next;
     uint32_t count = 0;
     std::array<Event, kMost> events;
   };
-  /// The events of one group, and the earliest time of them.
+  /// The events of one group.
   struct EventGroup {
-    EventChunk* chunks = nullptr;  ///< the latest first
-    VirtualTime first = kNever;
+    EventChunk* chunks;  ///< the latest first; nullptr: there are none
+    VirtualTime first;   ///< the earliest time of them
   };
-  static constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits, kLevels = 64 / kDigitBits;
+  struct FreeGroups {
+    void operator()(EventGroup* groups) const { std::free(groups); }
+  };
+  /// Groups of the second level have times of 2 ns, and all of them 4 us. Latencies are mostly
+  /// shorter, so that events move to another group once, if at all.
+  static constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits, kLevels = 6;
+  static_assert(kLevels * kDigitBits >= 63);
 
-  /// A bit for each group of a level that has events.
-  using DigitSet = std::array<uint64_t, kDigits / 64>;
+  /// A bit for each group of a level that has events, and one for each word with such bits.
+  struct DigitSet {
+    std::array<uint64_t, kDigits / 64> words{};
+    uint32_t filled = 0;
+    static_assert(kDigits / 64 <= 32);
+    void add(size_t digit) {
+      words[digit / 64] |= uint64_t{1} << digit % 64;
+      filled |= uint32_t{1} << digit / 64;
+    }
+    /// REQUIRES: there is one.
+    size_t first() const {
+      const auto word = static_cast<size_t>(std::countr_zero(filled));
+      return word * 64 + static_cast<size_t>(std::countr_zero(words[word]));
+    }
+    /// Returns whether any is left.
+    bool remove_first() {
+      const auto word = static_cast<size_t>(std::countr_zero(filled));
+      if (!(words[word] &= words[word] - 1)) filled &= filled - 1;
+      return filled != 0;
+    }
+  };
 
   void put(const Event& e) {
     const uint64_t at = static_cast<uint64_t>(e.at);
@@ -113,11 +146,12 @@ class EventQueue {
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
     EventGroup& group = groups_[static_cast<size_t>(level) * kDigits + digit];
     EventChunk* chunk = group.chunks;
-    if (!chunk || chunk->count == EventChunk::kMost) {
-      digits_[static_cast<size_t>(level)][digit / 64] |= uint64_t{1} << digit % 64;
+    if (!chunk) {
+      digits_[static_cast<size_t>(level)].add(digit);
       levels_ |= static_cast<uint8_t>(1u << level);
-      chunk = group.chunks = new_chunk(chunk);
+      group.first = e.at;
     }
+    if (!chunk || chunk->count == EventChunk::kMost) chunk = group.chunks = new_chunk(chunk);
     chunk->events[chunk->count++] = e;
     group.first = std::min(group.first, e.at);
   }
@@ -134,52 +168,54 @@ class EventQueue {
   /// The first group with events. REQUIRES: there is one.
   size_t first_group() const {
     const auto level = static_cast<size_t>(std::countr_zero(levels_));
-    size_t word = 0;
-    while (!digits_[level][word]) ++word;
-    return level * kDigits + word * 64 +
-           static_cast<size_t>(std::countr_zero(digits_[level][word]));
+    return level * kDigits + digits_[level].first();
   }
-  /// Most events at one time are added in their order.
-  void push_present(const Event& e) {
-    auto place = present_.end();
-    while (place != present_.begin() + static_cast<ptrdiff_t>(next_) && e.order < place[-1].order)
+  static bool is_before(const Event& a, const Event& b) {
+    return a.at != b.at ? a.at < b.at : a.order < b.order;
+  }
+  /// Most events are added in their order.
+  void push_near(const Event& e) {
+    auto place = near_.end();
+    while (place != near_.begin() + static_cast<ptrdiff_t>(next_) && is_before(e, place[-1]))
       --place;
-    present_.insert(place, e);
+    near_.insert(place, e);
   }
-  /// Moves the events of the first group to present_ and to the groups of lower digits.
+  /// Moves the events of the first group to near_, or to the groups of lower digits, too.
   void spread() {
     const size_t number = first_group(), level = number / kDigits;
     EventGroup& from = groups_[number];
     base_ = from.first;
-    from.first = kNever;
-    DigitSet& digits = digits_[level];
-    digits[number % kDigits / 64] &= digits[number % kDigits / 64] - 1;
-    if (digits == DigitSet{}) levels_ &= static_cast<uint8_t>(levels_ - 1);
+    // The first time of the group alone, or all of its times.
+    const bool is_small = !from.chunks->next;
+    const uint64_t times = is_small ? uint64_t{1} << (level * kDigitBits) : 1;
+    near_end_ = (static_cast<uint64_t>(base_) & ~(times - 1)) + times;
+    if (!digits_[level].remove_first()) levels_ &= static_cast<uint8_t>(levels_ - 1);
     bool in_order = true;
     for (EventChunk* chunk = std::exchange(from.chunks, nullptr); chunk;) {
       for (uint32_t i = 0; i < chunk->count; ++i) {
         const Event& e = chunk->events[i];
-        if (e.at != base_) {
+        if (static_cast<uint64_t>(e.at) >= near_end_) {
           put(e);
           continue;
         }
-        in_order &= present_.empty() || present_.back().order < e.order;
-        present_.push_back(e);
+        in_order &= near_.empty() || is_before(near_.back(), e);
+        near_.push_back(e);
       }
       EventChunk* const next = chunk->next;
       chunk->next = free_;
       free_ = chunk;
       chunk = next;
     }
-    if (!in_order)
-      std::sort(present_.begin(), present_.end(),
-                [](const Event& a, const Event& b) { return a.order < b.order; });
+    if (!in_order) std::sort(near_.begin(), near_.end(), is_before);
   }
 
   VirtualTime base_ = 0, first_ = kNever;
+  uint64_t near_end_ = 1;
   size_t size_ = 0, next_ = 0;
-  std::vector<Event> present_;  ///< at base_, in order; those before next_ have been taken
-  std::array<EventGroup, size_t{kLevels} * kDigits> groups_;
+  std::vector<Event> near_;  ///< before near_end_, in order; those before next_ have been taken
+  /// Memory of groups that are never used is never touched.
+  std::unique_ptr<EventGroup[], FreeGroups> groups_{
+      static_cast<EventGroup*>(std::calloc(size_t{kLevels} * kDigits, sizeof(EventGroup)))};
   std::deque<EventChunk> chunks_;
   EventChunk* free_ = nullptr;
   std::array<DigitSet, kLevels> digits_{};

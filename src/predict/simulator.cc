@@ -286,7 +286,7 @@ VirtualTime Simulator::next_time() {
 bool Simulator::all_parked() {
   in_event_ = true;
   for (;;) {
-    const VirtualTime event = events_.first_time(), next = next_time();
+    const VirtualTime event = events_.first_time(), next = network_ ? next_time() : event;
     // Events at the same time belong to one look: ranks that they wake are at this time or later.
     if (next == kNever || (next > now_ && sched::anything_ready())) break;
     now_ = next;
