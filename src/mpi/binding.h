@@ -73,18 +73,25 @@ inline MPI_Datatype type_for(int64_t count, MPI_Datatype type) {
 }
 /// Predefined types with their size in the handle, by the low byte of the handle. An unused entry
 /// holds a number with another low byte, so that no handle equals it.
-[[gnu::visibility("hidden")]] extern std::array<MPI_Datatype, 256> g_basic_types;
-/// Empties g_basic_types for FGMPI_RMA_CHECK, so that every buffer goes through make_buffer().
-/// Called when the process connects.
+using BasicTypes = std::array<MPI_Datatype, 256>;
+[[gnu::visibility("hidden")]] extern BasicTypes g_basic_types;
+/// As g_basic_types, for the buffers of receives.
+[[gnu::visibility("hidden")]] extern BasicTypes g_received_types;
+/// Empties g_basic_types and g_received_types, so that every buffer goes through make_buffer().
+/// Called when the process connects, or when a first window is observed.
 void close_shortest_ways();
+/// Empties g_basic_types. A prediction delivers messages to the queues of endpoints, so that
+/// receives need no other way.
+void close_shortest_ways_but_receives();
 inline bool in_basic_types(MPI_Datatype type) {
   return g_basic_types[static_cast<uint32_t>(type) & 0xff] == type;
 }
 
 /// The bytes of a plain buffer: a basic type, with a valid count and address. Returns false for
 /// every other buffer, also for a negative count and one whose bytes need more than 63 bits.
-inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes) {
-  if (__builtin_expect(!in_basic_types(type), 0)) return false;
+inline bool plain_bytes(const void* address, int64_t count, MPI_Datatype type, uint64_t* bytes,
+                        const BasicTypes& types = g_basic_types) {
+  if (__builtin_expect(types[static_cast<uint32_t>(type) & 0xff] != type, 0)) return false;
   int64_t n;
   if (__builtin_expect(__builtin_mul_overflow(count, datatype::basic_size(type), &n) || n < 0, 0))
     return false;

@@ -93,10 +93,10 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   RecvOp* const op = t->receive;
   const VirtualTime overhead = link_of(*t).piece(t->bytes).receive_overhead;
   Request* const request = request_of(*op);
-  if (request && request->handle) {
-    finish_request(request->handle, at, overhead, t->hop);
-  } else if (request && !in_event_) {  // it gets its handle when it has been posted
+  if (request && !in_event_ && !request->persistent) {  // its times begin when it has been posted
     rank.found = {0, at, overhead};
+  } else if (request && request->handle) {
+    finish_request(request->handle, at, overhead, t->hop);
   } else {
     raise_by(t->to, &rank.clock, at, t->hop);
     rank.clock += overhead;

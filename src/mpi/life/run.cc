@@ -179,7 +179,8 @@ Status connect() {
   if (rma::start_checking()) close_shortest_ways();
   explore::register_deciders(me.ranks);
   predict::register_deciders(me.ranks);
-  if (has_decider()) close_shortest_ways();
+  if (predict::is_active()) close_shortest_ways_but_receives();
+  if (explore::is_active()) close_shortest_ways();
   sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());

@@ -54,8 +54,8 @@ constexpr MPI_Datatype kBasic[] = {MPI_CHAR,
                                    MPI_INTEGER,
                                    MPI_CHARACTER};
 
-constexpr std::array<MPI_Datatype, 256> table() {
-  std::array<MPI_Datatype, 256> t{};
+constexpr BasicTypes table() {
+  BasicTypes t{};
   // MPI_Datatype 0 is no datatype.
   for (uint32_t i = 0; i < t.size(); ++i) t[i] = static_cast<MPI_Datatype>(~i);
   for (MPI_Datatype type : kBasic) t[static_cast<uint32_t>(type) & 0xff] = type;
@@ -63,17 +63,26 @@ constexpr std::array<MPI_Datatype, 256> table() {
 }
 }  // namespace
 
-constinit std::array<MPI_Datatype, 256> g_basic_types = table();
+constinit BasicTypes g_basic_types = table(), g_received_types = table();
 
 void examine_posted() {
   if (__builtin_expect(survivors::troubled(), 0))
     pt2pt::examine_receives(comm::rank_state()->local);
 }
 
-void close_shortest_ways() {
-  for (uint32_t i = 0; i < g_basic_types.size(); ++i)
-    g_basic_types[i] = static_cast<MPI_Datatype>(~i);
+namespace {
+void empty(BasicTypes* types) {
+  for (uint32_t i = 0; i < types->size(); ++i) (*types)[i] = static_cast<MPI_Datatype>(~i);
+}
+}  // namespace
+
+void close_shortest_ways_but_receives() {
+  empty(&g_basic_types);
   coll::g_short_reduce_bytes = -1;
+}
+void close_shortest_ways() {
+  close_shortest_ways_but_receives();
+  empty(&g_received_types);
 }
 
 }  // namespace fgmpi::mpi

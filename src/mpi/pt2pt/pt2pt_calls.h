@@ -251,7 +251,7 @@ inline int received(const char* call, Comm* c, Outcome* outcome, MPI_Status* sta
   bool plain =
       static_cast<uint32_t>(source) < c->shared->shortcuts.ranks || source == MPI_ANY_SOURCE;
   if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
-                           !plain_bytes(buf, count, datatype, &bytes),
+                           !plain_bytes(buf, count, datatype, &bytes, g_received_types),
                        0))
     return recv_checked(call, buf, count, datatype, source, tag, c, status);
   Outcome outcome;
@@ -317,7 +317,7 @@ template <NameArgument kCall, class Count>
   const bool plain =
       static_cast<uint32_t>(source) < c->shared->shortcuts.ranks || source == MPI_ANY_SOURCE;
   if (__builtin_expect(!plain || tag < MPI_ANY_TAG || buf == nullptr ||
-                           !plain_bytes(buf, count, datatype, &bytes),
+                           !plain_bytes(buf, count, datatype, &bytes, g_received_types),
                        0))
     return call_recv_checked<kCall>(buf, count, datatype, source, tag, c, status);
   return call_recv_plain<kCall>(buf, bytes, datatype, source, tag, c, status);
@@ -331,7 +331,7 @@ template <NameArgument kCall, class Count>
   if (__builtin_expect((static_cast<uint32_t>(source) >= c->shared->shortcuts.ranks &&
                         source != MPI_ANY_SOURCE) ||
                            tag < MPI_ANY_TAG || !buf || !request ||
-                           !plain_bytes(buf, count, datatype, &bytes) ||
+                           !plain_bytes(buf, count, datatype, &bytes, g_received_types) ||
                            !pt2pt::fast::has_free_handle(),
                        0))
     return irecv_checked(call, buf, count, datatype, source, tag, comm, request, false);
