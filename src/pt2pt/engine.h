@@ -362,6 +362,10 @@ bool send_bytes_at_once(const void* data, uint64_t bytes, Peer to, const Envelop
 bool send_short_unmatched(const ShortData& data, Peer to, const Envelope& envelope, SendMode mode);
 /// The tier "at once" for any buffer.
 bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, SendMode mode);
+/// The tier "at once" for contiguous bytes whose message the decider delivers (message_decider.h).
+/// Returns false, with nothing done, where it does not, or where the message is not buffered.
+bool send_bytes_by_decider(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
+                           SendMode mode);
 /// The tier "operation": begins a send that could not complete at once. May complete it. REQUIRES:
 /// op->buffer, ->to and ->envelope are set.
 void begin_send(SendOp* op, SendMode mode);

@@ -231,29 +231,50 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
          g_message_decider->decides(envelope.ctx);
 }
 
-/// Hands a message to the decider (message_decider.h), which delivers it. The decider also decides
-/// whether a standard send is buffered.
-[[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
-                                         SendMode mode) {
-  const auto bytes = static_cast<uint64_t>(buffer.bytes());
+/// Returns memory for the copy of a message that the decider delivers; nullptr: it is not buffered.
+/// The decider also decides whether a standard send is.
+UnexpectedMessage* copy_for_decider(uint64_t bytes, Peer to, const Envelope& envelope,
+                                    SendMode mode) {
   if (mode != SendMode::kBuffered &&
       (mode == SendMode::kSynchronous || !g_engine.flow.is_eager_local(bytes) ||
        !g_message_decider->buffers(to.local, bytes)))
-    return false;
+    return nullptr;
   UnexpectedMessage* u = new_unexpected(envelope, bytes, true);
-  if (!u) return false;
+  if (!u) return nullptr;
   u->kind = UnexpectedMessage::kEager;
   u->process = g_engine.me();
+  return u;
+}
+
+void hand_over(UnexpectedMessage* u, Peer to) {
+  count_eager_copy(u);
+  g_message_decider->add_message(to.local, u);
+}
+
+[[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
+                                         SendMode mode) {
+  UnexpectedMessage* u =
+      copy_for_decider(static_cast<uint64_t>(buffer.bytes()), to, envelope, mode);
+  if (!u) return false;
   if (buffer.type.contiguous()) {
     if (u->size) copy_bytes(u->payload(), bytes_of(buffer), u->size);
   } else {
     datatype::pack(buffer.address, buffer.count, buffer.type, u->payload());
   }
-  count_eager_copy(u);
-  g_message_decider->add_message(to.local, u);
+  hand_over(u, to);
   return true;
 }
 }  // namespace
+
+bool send_bytes_by_decider(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
+                           SendMode mode) {
+  if (!decided_by_others(to, envelope)) return false;
+  UnexpectedMessage* u = copy_for_decider(bytes, to, envelope, mode);
+  if (!u) return false;
+  if (bytes) copy_bytes(u->payload(), data, bytes);
+  hand_over(u, to);
+  return true;
+}
 
 bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope, SendMode mode) {
   if (__builtin_expect(decided_by_others(to, envelope), 0))
