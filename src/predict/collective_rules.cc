@@ -23,7 +23,8 @@ constexpr const char* kAlgorithmNames[] = {"dissemination",
                                            "neighbours"};
 static_assert(std::size(kAlgorithmNames) == kAlgorithms);
 
-/// In the order of coll::CollectiveKind, which collectives.cc compares with this list.
+/// In the order of coll::CollectiveKind, which collectives.cc compares with this list; then that of
+/// kCommunicator.
 constexpr const char* kCollectiveNames[] = {"barrier",
                                             "bcast",
                                             "gather",
@@ -45,7 +46,9 @@ constexpr const char* kCollectiveNames[] = {"barrier",
                                             "neighbor_allgatherv",
                                             "neighbor_alltoall",
                                             "neighbor_alltoallv",
-                                            "neighbor_alltoallw"};
+                                            "neighbor_alltoallw",
+                                            "communicator"};
+static_assert(std::size(kCollectiveNames) == kCommunicator + 1);
 
 }  // namespace
 
@@ -67,7 +70,8 @@ const std::vector<RuledCollective>& ruled_collectives() {
       {11, {A::kBinomial, A::kHalvingGather}},
       {12, {A::kDoubling, A::kHalvingDoubling}},
       {13, {A::kHalving, A::kPairwise}},
-      {14, {A::kHalving, A::kPairwise}}};
+      {14, {A::kHalving, A::kPairwise}},
+      {kCommunicator, {A::kDoubling, A::kLinear}}};
   return all;
 }
 

@@ -30,6 +30,9 @@ enum class ScheduleAlgorithm : uint8_t {
 inline constexpr uint8_t kAlgorithms = static_cast<uint8_t>(ScheduleAlgorithm::kNeighbours) + 1;
 const char* name_of(ScheduleAlgorithm algorithm);
 
+/// Stands beside the numbers of coll::CollectiveKind for what makes a communicator.
+inline constexpr uint8_t kCommunicator = 22;
+
 /// The name of a collective, by its number in coll::CollectiveKind.
 const char* name_of_collective(uint8_t collective);
 

@@ -24,7 +24,7 @@ namespace {
 static_assert(static_cast<int>(CollectiveKind::kBcast) == 1 &&
                   static_cast<int>(CollectiveKind::kAlltoall) == 8 &&
                   static_cast<int>(CollectiveKind::kAllreduce) == 12 &&
-                  static_cast<int>(CollectiveKind::kLast) == 22,
+                  static_cast<int>(CollectiveKind::kLast) == kCommunicator,
               "collective_rules.cc has the names of collectives by these numbers");
 
 /// Bytes that MPICH's members exchange to agree on a context id (a mask of 2,048 bits).
@@ -73,10 +73,12 @@ void Simulator::fill_shape(const comm::Comm* comm, uint8_t operation, const Args
                            CollectiveRun* run) {
   ScheduledCollective& shape = run->shape;
   shape.members = static_cast<uint32_t>(comm->size());
+  bool makes_communicator = false;
   if (!args || comm->shared->inter) {
     const bool is_barrier = operation < comm::kFirstOther;
     shape.kind = is_barrier ? CollectiveKind::kBarrier : CollectiveKind::kAllreduce;
     shape.bytes = is_barrier ? 0 : kContextMaskBytes;
+    makes_communicator = !is_barrier;
   } else {
     shape.kind = args->kind;
     shape.root = static_cast<uint32_t>(std::max(args->root, 0));
@@ -106,8 +108,11 @@ void Simulator::fill_shape(const comm::Comm* comm, uint8_t operation, const Args
         shape.bytes = size_of(send);
     }
   }
-  shape.algorithm = choose_algorithm(machine_.collectives, shape.kind, shape.members, shape.bytes);
-  ++schedules_[{static_cast<uint8_t>(shape.kind), shape.algorithm}];
+  shape.algorithm = makes_communicator ? choose_for_communicator(machine_.collectives)
+                                       : choose_algorithm(machine_.collectives, shape.kind,
+                                                          shape.members, shape.bytes);
+  const uint8_t kind = makes_communicator ? kCommunicator : static_cast<uint8_t>(shape.kind);
+  ++schedules_[{kind, shape.algorithm}];
   run->members.resize(shape.members);
   for (uint32_t i = 0; i < shape.members; ++i) {
     uint32_t& rank = run->members[i].rank;

@@ -257,6 +257,17 @@ bool as_given(const Work& w, uint32_t number) {
   w.out->receives = w.own.receives;
   return true;
 }
+/// Everybody sends to member 0, which answers.
+bool to_first_and_back(const Work& w, uint32_t number) {
+  if (number > 1) return false;
+  const bool receives = (number == 0) == (w.me == 0);
+  for (uint32_t i = 1; i < w.n(); ++i) {
+    if (w.me != 0 && w.me != i) continue;
+    const uint32_t peer = w.me == 0 ? i : 0;
+    receives ? w.receive(peer, w.shape.bytes) : w.send(peer, w.shape.bytes);
+  }
+  return true;
+}
 bool scan(const Work& w, uint32_t number) {
   const uint64_t distance = uint64_t{1} << number;
   if (distance >= w.n()) return false;
@@ -362,6 +373,12 @@ ScheduleAlgorithm choose_algorithm(const std::vector<CollectiveRule>& rules, Col
   return holds->algorithm;
 }
 
+ScheduleAlgorithm choose_for_communicator(const std::vector<CollectiveRule>& rules) {
+  for (const CollectiveRule& rule : rules)
+    if (rule.collective == kCommunicator) return rule.algorithm;
+  return ScheduleAlgorithm::kDoubling;
+}
+
 bool fill_round(const ScheduledCollective& shape, const MemberBytes& own, uint32_t me,
                 uint32_t number, ScheduleRound* out) {
   out->clear();
@@ -394,6 +411,8 @@ bool fill_round(const ScheduledCollective& shape, const MemberBytes& own, uint32
     case ScheduleAlgorithm::kScattered:
       return scattered(w, number);
     case ScheduleAlgorithm::kLinear:
+      if (shape.kind == CollectiveKind::kAllreduce) return to_first_and_back(w, number);
+      return as_given(w, number);
     case ScheduleAlgorithm::kNeighbours:
       return as_given(w, number);
   }

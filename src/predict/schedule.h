@@ -61,6 +61,9 @@ ScheduleAlgorithm choose_algorithm(coll::CollectiveKind kind, uint32_t members, 
 ScheduleAlgorithm choose_algorithm(const std::vector<CollectiveRule>& rules,
                                    coll::CollectiveKind kind, uint32_t members, uint64_t bytes);
 
+/// The algorithm of what makes a communicator, whose schedule is that of an allreduce.
+ScheduleAlgorithm choose_for_communicator(const std::vector<CollectiveRule>& rules);
+
 /// Fills in round `number` of member `me`. Returns false where the member has finished before.
 bool fill_round(const ScheduledCollective& shape, const MemberBytes& own, uint32_t me,
                 uint32_t number, ScheduleRound* out);

@@ -62,6 +62,9 @@ says "line 4: count: 3; the torus of line 3 has 2 nodes"
 sed '3i\  "collectives": {"allreduce": [{"algorithm": "recursive doubling"}, {"from": 100000, "algorithm": "halving + doubling"}]},' "$machine" > rules.json
 run 0 -predict rules.json -n 4 "$program"
 says "allreduce by recursive doubling"
+sed '3i\  "collectives": {"communicator": "linear"},' "$machine" > rules.json
+run 0 -predict rules.json -n 4 "$program"
+says "communicator by linear"
 sed '3i\  "collectives": {"allreduce": "ring"},' "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
 says "bad.json, line 3: allreduce: ring: allowed are recursive doubling, halving + doubling"

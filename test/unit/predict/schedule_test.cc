@@ -263,10 +263,14 @@ TEST(Schedule, AllRuledAlgorithms) {
   for (const RuledCollective& ruled : ruled_collectives())
     for (const ScheduleAlgorithm algorithm : ruled.allowed)
       for (uint32_t n = 2; n <= 33; ++n) {
-        const auto kind = static_cast<CollectiveKind>(ruled.collective);
+        const bool is_communicator = ruled.collective == kCommunicator;
+        const auto kind = is_communicator ? CollectiveKind::kAllreduce
+                                          : static_cast<CollectiveKind>(ruled.collective);
         const std::vector<CollectiveRule> rules = {{ruled.collective, algorithm, 0}};
-        const ScheduledCollective shape{kind, choose_algorithm(rules, kind, n, 5000), n, n / 2,
-                                        5000};
+        const ScheduledCollective shape{kind,
+                                        is_communicator ? choose_for_communicator(rules)
+                                                        : choose_algorithm(rules, kind, n, 5000),
+                                        n, n / 2, 5000};
         ScheduleRun run(shape);
         run.run();
         SCOPED_TRACE(std::string(name_of_collective(ruled.collective)) + ", " + name_of(algorithm) +
