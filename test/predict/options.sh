@@ -28,6 +28,12 @@ says "bad.json, line 7: gap in inside: allowed are eager, pieces, latency_ns"
 sed 's/"latency_ns": 100,/"latency_ns": -1,/' "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
 says "bad.json, line 7: latency_ns: allowed is a number from 0"
+sed 's/"gap_ns": 10,/"gap_ns": 10, "gap_ns": 20,/' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "bad.json, line 7: gap_ns: allowed is one of them in an object"
+sed 's/"nodes": {/"nodes": {"count": 2.5, /' "$machine" > bad.json
+run 1 -predict bad.json -n 4 "$program"
+says "bad.json, line 3: count: allowed is a whole number"
 sed 's/"from": 100000/"from": 0/' "$machine" > bad.json
 run 1 -predict bad.json -n 4 "$program"
 says "line 11: from: allowed is 0 in the first piece, then ascending"

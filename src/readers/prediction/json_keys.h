@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -68,6 +69,13 @@ class JsonKeys {
       return {};
     }
     return at(*value, format("%s: allowed is a number from %g to %g", key, least, most).c_str());
+  }
+  Status whole_number(const JsonValue& object, const char* key, double least, double most,
+                      double* out) const {
+    FGMPI_TRY(number(object, key, least, most, out));
+    const JsonValue* value = object.find(key);
+    if (!value || std::floor(value->number) == value->number) return {};
+    return at(*value, format("%s: allowed is a whole number", key).c_str());
   }
 
  private:

@@ -41,9 +41,23 @@ class ValueBuilder {
     key_.assign(text, length);
     return true;
   }
-  bool EndObject(rapidjson::SizeType) { return close(); }
+  bool EndObject(rapidjson::SizeType) {
+    const auto& members = open_.back()->members;
+    for (auto member = members.begin(); member != members.end(); ++member)
+      for (auto before = members.begin(); before != member; ++before)
+        if (before->first == member->first) {
+          repeated_ = member->first;
+          repeated_line_ = member->second.line;
+          return false;
+        }
+    return close();
+  }
   bool StartArray() { return add(JsonKind::kArray) && open(); }
   bool EndArray(rapidjson::SizeType) { return close(); }
+
+  /// The key that an object has twice, and the line of the second one; 0: none has.
+  const std::string& repeated() const { return repeated_; }
+  int repeated_line() const { return repeated_line_; }
 
  private:
   bool add_number(double n) {
@@ -80,7 +94,8 @@ class ValueBuilder {
   /// The arrays and objects that contain the next value. A container grows only at its last
   /// element, in which no open one lies when it does.
   std::vector<JsonValue*> open_;
-  std::string key_;
+  std::string key_, repeated_;
+  int repeated_line_ = 0;
 };
 
 }  // namespace
@@ -93,6 +108,9 @@ Status read_json(const std::string& text, const std::string& name, JsonValue* ou
   constexpr unsigned kFlags = rapidjson::kParseCommentsFlag | rapidjson::kParseIterativeFlag;
   const rapidjson::ParseResult result = reader.Parse<kFlags>(stream, builder);
   if (!result.IsError()) return {};
+  if (const int line = builder.repeated_line())
+    return error(MPI_ERR_ARG, "%s, line %d: %s: allowed is one of them in an object", name.c_str(),
+                 line, builder.repeated().c_str());
   const auto end = text.begin() + static_cast<ptrdiff_t>(std::min(result.Offset(), text.size()));
   return error(MPI_ERR_ARG, "%s, line %d: %s", name.c_str(),
                1 + static_cast<int>(std::count(text.begin(), end, '\n')),

@@ -35,7 +35,7 @@ class MachineReader : JsonKeys {
       out->overlaps = word == "always";
     }
     double buffered = 0;
-    FGMPI_TRY(number(root, "buffered", 0, 1e12, &buffered));
+    FGMPI_TRY(whole_number(root, "buffered", 0, 1e12, &buffered));
     if (root.find("buffered")) out->buffered_bytes = static_cast<uint64_t>(buffered);
     if (const JsonValue* files = root.find("file_system"))
       FGMPI_TRY(read_files(*files, &out->files));
@@ -55,8 +55,8 @@ class MachineReader : JsonKeys {
   Status read_nodes(const JsonValue& nodes, PredictedMachine* out) const {
     FGMPI_TRY(keys(nodes, "nodes", {"count", "ranks", "placement"}));
     double count = 0, ranks = 1;
-    FGMPI_TRY(number(nodes, "count", 1, 1e6, &count));
-    FGMPI_TRY(number(nodes, "ranks", 1, 1e5, &ranks));
+    FGMPI_TRY(whole_number(nodes, "count", 1, 1e6, &count));
+    FGMPI_TRY(whole_number(nodes, "ranks", 1, 1e5, &ranks));
     out->nodes = static_cast<uint32_t>(count);
     if (const JsonValue* value = nodes.find("count")) out->nodes_line = value->line;
     out->ranks_per_node = static_cast<uint32_t>(ranks);
@@ -170,7 +170,7 @@ class MachineReader : JsonKeys {
       for (const JsonValue& item : value.items) {
         FGMPI_TRY(keys(item, name.c_str(), {"from", "algorithm"}));
         double from = 0;
-        FGMPI_TRY(number(item, "from", 0, 1e12, &from));
+        FGMPI_TRY(whole_number(item, "from", 0, 1e12, &from));
         const JsonValue* const algorithm = item.find("algorithm");
         if (!algorithm) return missing(item, "algorithm");
         FGMPI_TRY(read_rule(*collective, *algorithm, static_cast<uint64_t>(from), out));
@@ -194,7 +194,7 @@ class MachineReader : JsonKeys {
   }
   Status read_piece(const JsonValue& piece, LinkPiece* out) const {
     double from = 0, latency = 0, send = 0, receive = 0, gap = 0, bandwidth = 0;
-    FGMPI_TRY(number(piece, "from", 0, 1e12, &from));
+    FGMPI_TRY(whole_number(piece, "from", 0, 1e12, &from));
     FGMPI_TRY(number(piece, "latency_ns", 0, 1e9, &latency));
     FGMPI_TRY(number(piece, "send_ns", 0, 1e9, &send));
     FGMPI_TRY(number(piece, "receive_ns", 0, 1e9, &receive));
@@ -217,7 +217,7 @@ class MachineReader : JsonKeys {
     FGMPI_TRY(keys(*value, name,
                    {"eager", "pieces", "latency_ns", "send_ns", "receive_ns", "gap_ns", "gb_s"}));
     double eager = 65'536;
-    FGMPI_TRY(number(*value, "eager", 0, 1e12, &eager));
+    FGMPI_TRY(whole_number(*value, "eager", 0, 1e12, &eager));
     out->eager_bytes = static_cast<uint64_t>(eager);
     const JsonValue* pieces = value->find("pieces");
     if (!pieces) return read_piece(*value, &out->pieces.emplace_back());

@@ -2,6 +2,7 @@
 
 #include "readers/prediction/network.h"
 
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -40,7 +41,7 @@ class NetworkReader {
   /// Reads a whole number that must be there.
   Status read_count(const JsonValue& value, const char* key, uint32_t* out) const {
     double number = 0;
-    FGMPI_TRY(keys_.number(value, key, 1, 1e6, &number));
+    FGMPI_TRY(keys_.whole_number(value, key, 1, 1e6, &number));
     if (!value.find(key)) return keys_.missing(value, key);
     *out = static_cast<uint32_t>(number);
     return {};
@@ -77,7 +78,7 @@ class NetworkReader {
       uint32_t down = 0;
       double up = 1;
       FGMPI_TRY(read_count(level, "down", &down));
-      FGMPI_TRY(keys_.number(level, "up", 1, 1e4, &up));
+      FGMPI_TRY(keys_.whole_number(level, "up", 1, 1e4, &up));
       FGMPI_TRY(read_link(level, &out_.links.emplace_back()));
       out_.numbers.push_back(down);
       out_.numbers.push_back(static_cast<uint32_t>(up));
@@ -91,8 +92,9 @@ class NetworkReader {
     const JsonValue* dimensions = nullptr;
     FGMPI_TRY(array(network, "dimensions", &dimensions));
     for (const JsonValue& n : dimensions->items) {
-      if (n.kind != JsonKind::kNumber || n.number < 1 || n.number > 1e6)
-        return keys_.at(n, "dimensions: allowed are numbers from 1");
+      if (n.kind != JsonKind::kNumber || n.number < 1 || n.number > 1e6 ||
+          n.number != std::floor(n.number))
+        return keys_.at(n, "dimensions: allowed are whole numbers from 1 to 1e+06");
       out_.numbers.push_back(static_cast<uint32_t>(n.number));
     }
     out_.kind = TopologyKind::kTorus;
@@ -119,7 +121,8 @@ class NetworkReader {
 
   /// The number of the vertex at an end of a link: a node's number, or a switch's name.
   Status read_end(const JsonValue& end, uint32_t nodes, uint32_t* out) {
-    if (end.kind == JsonKind::kNumber && end.number >= 0 && end.number < nodes) {
+    if (end.kind == JsonKind::kNumber && end.number >= 0 && end.number < nodes &&
+        end.number == std::floor(end.number)) {
       *out = static_cast<uint32_t>(end.number);
       return {};
     }
