@@ -17,7 +17,7 @@ function bytes(b) {
   const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
   let i = 0;
   while (b >= 1024 && i < 4) { b /= 1024; i++; }
-  return (i ? +b.toPrecision(3) : b) + ' ' + units[i];
+  return (i ? +b.toPrecision(3) : +b.toFixed(1)) + ' ' + units[i];
 }
 const many = (n, what, plural) => `${number(n)} ${n === 1 ? what : plural}`;
 const percent = (part, all) => all ? (100 * part / all).toFixed(1) + ' %' : '';
@@ -462,6 +462,8 @@ function showTimeline() {
     context.fillText(seconds(data.run.seconds), width, t.rows.length * height + 15);
     context.textAlign = 'left';
     context.fillText('0', LEFT, t.rows.length * height + 15);
+    context.textAlign = 'center';
+    if (predicted) context.fillText(`virtual time on ${predicted.machine}`, (LEFT + width) / 2, t.rows.length * height + 15);
   });
   canvas.setAttribute('role', 'img');
   canvas.setAttribute('aria-label', `What ${t.rows.length} ranks did, from the beginning to ${seconds(data.run.seconds)}`);
