@@ -2,13 +2,15 @@
  *
  *   predict_scaling PROGRAM [STEPS]
  *
- * Rank 0 prints the seconds from a barrier to the end of the last rank. Each program checks its
- * result. */
+ * Rank 0 prints the seconds from a barrier to the end of the last rank, and for how long of them the
+ * rank that did so the longest was ready and had no core. Each program checks its result. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "predict_start.h"
 
 static int rank, size, wrong;
 
@@ -142,7 +144,7 @@ static const struct {
 int main(int argc, char** argv) {
   enum { PROGRAMS = sizeof programs / sizeof *programs };
   int which = 0, any = 0, steps = argc > 2 ? atoi(argv[2]) : 4;
-  double seconds, longest = 0;
+  double seconds[2], longest[2];
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -155,12 +157,15 @@ int main(int argc, char** argv) {
   }
   programs[which].run(1); /* touches the memory, connects */
   MPI_Barrier(MPI_COMM_WORLD);
-  seconds = MPI_Wtime();
+  seconds[0] = MPI_Wtime();
+  seconds[1] = waited_for_cores();
   programs[which].run(steps);
-  seconds = MPI_Wtime() - seconds;
-  MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+  seconds[0] = MPI_Wtime() - seconds[0];
+  seconds[1] = waited_for_cores() - seconds[1];
+  MPI_Reduce(seconds, longest, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
   MPI_Reduce(&wrong, &any, 1, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD);
-  if (!rank) printf("%s %d ranks %.6f s%s\n", argv[1], size, longest, any ? " WRONG" : "");
+  if (!rank) printf("%s %d ranks %.6f s%s\n", argv[1], size, longest[0], any ? " WRONG" : "");
+  if (!rank) printf("no core for %.6f s\n", longest[1]);
   MPI_Finalize();
   return any;
 }

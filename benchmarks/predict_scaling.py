@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """Strong scaling on this machine from one process to two, measured and predicted.
 
-  predict_scaling.py BUILD_FOLDER [--runs 5] [--processes 1,2] [--only REGEX] [--compute MODEL]
+  predict_scaling.py BUILD_FOLDER [--runs 5] [--processes 1,2] [--only REGEX] [--compute MODEL] [--busy 0.02] [--steps 4]
 
 fgmpi-info -calibrate measures messages between two processes of this host. Then each program of predict_scaling.c runs with one and
-with two processes, and under mpiexec -predict with as many ranks, in turns. The least of the times counts, of the measured ones and
-of the predicted ones: other work on the machine only makes them longer."""
+with two processes, and under mpiexec -predict with as many ranks, in turns. Other work on the machine takes cores away from a measured
+run, and no predicted one: a round in which a process was ready and had no core for more than the part --busy of its time does not
+count. A line has the medians of the rounds that count; "busy" and the round that waited least where none does."""
 
 import argparse
 import os
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -17,12 +19,22 @@ import tempfile
 PROGRAMS = ["jacobi", "gradient", "product", "sort"]
 
 
-def seconds_of(command):
+def times_of(command):
+    """The time of a run, and for how long a process had no core, s."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=250)
-    found = re.search(r"ranks (\d+\.\d+) s$", done.stdout, re.M)
-    if done.returncode or not found:
+    found = re.findall(r"(?:ranks|no core for) (\d+\.\d+) s$", done.stdout, re.M)
+    if done.returncode or len(found) != 2:
         sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stdout}{done.stderr}")
-    return float(found[1])
+    return tuple(map(float, found))
+
+
+def summary_of(rounds, busy):
+    """Measured and predicted time, and a remark. rounds: (part of the time without a core, measured, predicted)."""
+    good = [round_[1:] for round_ in rounds if round_[0] <= busy]
+    if not good:
+        part, *least = min(rounds)
+        return *least, f"busy: {100 * part:.0f} % of the time without a core"
+    return statistics.median(m for m, _ in good), statistics.median(p for _, p in good), f"{len(good)} of {len(rounds)} rounds"
 
 
 def main():
@@ -32,6 +44,8 @@ def main():
     parser.add_argument("--processes", default="1,2")
     parser.add_argument("--only", default=".")
     parser.add_argument("--compute", default="measured")
+    parser.add_argument("--busy", type=float, default=0.02)
+    parser.add_argument("--steps", default="4")
     given = parser.parse_args()
     numbers = list(map(int, given.processes.split(",")))
     mpiexec = f"{given.build}/bin/mpiexec"
@@ -44,17 +58,19 @@ def main():
             file.write(text)
         print(f"{'program':10} {'ranks':>5} {'measured, s':>12} {'predicted, s':>12} {'error':>8}   speed-up measured, predicted")
         for name in [name for name in PROGRAMS if re.search(given.only, name)]:
-            program = [f"{given.build}/benchmarks/predict_scaling", name]
-            measured, predicted = {}, {}
+            program = [f"{given.build}/benchmarks/predict_scaling", name, given.steps]
+            rounds = {n: [] for n in numbers}
             for _ in range(given.runs):
                 for n in numbers:
-                    real = seconds_of([mpiexec, "-n", str(n), "-nfg", "1", *program])
-                    there = seconds_of([mpiexec, "-predict", machine, f"-predict-compute={given.compute}", "-n", str(n), *program])
-                    measured[n] = min(real, measured.get(n, real))
-                    predicted[n] = min(there, predicted.get(n, there))
+                    real, no_core = times_of([mpiexec, "-n", str(n), "-nfg", "1", *program])
+                    there, _ = times_of([mpiexec, "-predict", machine, f"-predict-compute={given.compute}", "-n", str(n), *program])
+                    rounds[n].append((no_core / real, real, there))
+            first = None
             for n in numbers:
-                print(f"{name:10} {n:5} {measured[n]:12.4f} {predicted[n]:12.4f} {100 * (predicted[n] / measured[n] - 1):7.1f} %   "
-                      f"{measured[numbers[0]] / measured[n]:.2f}, {predicted[numbers[0]] / predicted[n]:.2f}", flush=True)
+                measured, predicted, remark = summary_of(rounds[n], given.busy)
+                first = first or (measured, predicted)
+                print(f"{name:10} {n:5} {measured:12.4f} {predicted:12.4f} {100 * (predicted / measured - 1):7.1f} %   "
+                      f"{first[0] / measured:.2f}, {first[1] / predicted:.2f}   {remark}", flush=True)
 
 
 main()
