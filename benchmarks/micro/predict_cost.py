@@ -5,7 +5,8 @@
 
 Instructions by callgrind: the difference of a long and a short run, so that neither start and end nor other work on the machine
 count. Transfers: messages of the program and those of the schedules of its collectives; without a prediction the latter do not
-exist. Bytes a rank: of the peak of memory of the process, beside that without a prediction; messages have 8 bytes there."""
+exist. Bytes a rank: of the peak of memory of the process, beside that without a prediction; messages have 8 bytes there. The
+peak has the code that a prediction uses, too, which all processes of a host share: four times as many ranks show what a rank takes."""
 
 import os
 import re
@@ -51,11 +52,11 @@ def counted(folder, predicted, kind, steps):
         return transfers, int(re.search(r"^(?:totals|summary): (\d+)", file.read(), re.M).group(1))
 
 
-def peak(folder, predicted):
+def peak(folder, predicted, ranks):
     """The peak of memory of a run of the gradient, bytes."""
     script = ("import os, resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
               "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-    environment = dict(os.environ, FGMPI_NFG=str(RANKS))
+    environment = dict(os.environ, FGMPI_NFG=str(ranks))
     if predicted:
         environment.update(FGMPI_PREDICT_DIR=folder, LD_PRELOAD=METER)
     done = subprocess.run([sys.executable, "-c", script, PROGRAM, "gradient", "3", "1"], env=environment, capture_output=True, text=True,
@@ -78,7 +79,8 @@ def main():
             transfers = transfers / (many - few) * 100
             print(f"  nanoseconds a transfer: {(seconds[1] - seconds[0]) / transfers * 1e9:.0f}, "
                   f"{(without[1] - without[0]) / transfers * 1e9:.0f} without")
-        print(f"bytes a rank, of {RANKS:,}: {(peak(folder, True) - peak(folder, False)) / RANKS:.0f} more")
+        few, many = (peak(folder, True, ranks) - peak(folder, False, ranks) for ranks in (RANKS, 4 * RANKS))
+        print(f"bytes a rank, of {RANKS:,}: {few / RANKS:.0f} more; of each further one: {(many - few) / RANKS / 3:.0f}")
 
 
 main()
