@@ -109,6 +109,12 @@ uint64_t taken_of(uint32_t index) {
   return heap ? heap->taken() : 0;
 }
 
+bool add_slots(uint32_t count) {
+  if (!g_process.slots.bytes || !g_process.slots.extend(count)) return false;
+  g_process.ranks.ranks = std::max(g_process.ranks.ranks, count);
+  return true;
+}
+
 void rank_ends(uint32_t index) {
   RankHeap* heap = heap_of(index);
   if (!heap) return;
@@ -165,6 +171,7 @@ constexpr HeapHooks kHooks = {attach,
                               use_of,
                               taken_of,
                               begin_threads,
+                              add_slots,
                               rank_ends,
                               table,
                               allocate_for,

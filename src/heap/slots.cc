@@ -67,6 +67,26 @@ Status Slots::map() const {
   return {};
 }
 
+bool Slots::extend(uint32_t count) {
+  const size_t wanted = size_t{count} << shift;
+  if (wanted <= all) return true;
+  char* const end = places.slots + all;
+  if (count > (kAddedEnd - reinterpret_cast<uintptr_t>(places.slots)) >> shift) return false;
+  // The page behind the last slot moves.
+  void* const behind = end + page_bytes();
+  const void* got = mmap(behind, wanted - all, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  if (got == MAP_FAILED) return false;
+  if (got != behind || mprotect(end, wanted - all, PROT_READ | PROT_WRITE) != 0) {
+    munmap(const_cast<void*>(got), wanted - all);
+    return false;
+  }
+  madvise(end, wanted - all, MADV_NOHUGEPAGE);
+  all = wanted;
+  bytes = all - places.heap;
+  return true;
+}
+
 int64_t Slots::owner_of(const void* p) const {
   return holds(p) ? (static_cast<const char*>(p) - places.slots) >> shift : -1;
 }

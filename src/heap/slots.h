@@ -27,6 +27,8 @@ namespace fgmpi::heap {
 /// The region of all slots of a job: 32 TiB from 16 TiB on.
 constexpr uintptr_t kFirst = uintptr_t{1} << 44;
 constexpr size_t kAll = size_t{1} << 45;
+/// Slots that are added may lie up to here.
+constexpr uintptr_t kAddedEnd = uintptr_t{80} << 40;
 /// A slot has at least 1 MiB and at most 256 GiB, a power of two.
 constexpr unsigned kLeastShift = 20, kMostShift = 38;
 /// The part before the end of the stack is an eighth of the slot, at most so much: the largest
@@ -69,6 +71,9 @@ struct Slots {
   /// Maps them: readable and writable, no memory yet. Error: the system has no such addresses, or
   /// refuses them.
   Status map() const;
+  /// Adds mapped slots, so that there are `count`. Returns false, with nothing changed, where the
+  /// system has no such addresses. REQUIRES: map() was called.
+  bool extend(uint32_t count);
 };
 
 }  // namespace fgmpi::heap

@@ -1,8 +1,11 @@
 // Where the records of ranks are.
 #include "privatize/image/rank_record.h"
 
+#include <sys/mman.h>
+
 #include <new>
 
+#include "base/page.h"
 #include "privatize/image/swap.h"
 #include "privatize/load/rank_heaps.h"
 
@@ -28,8 +31,21 @@ size_t plan_rank_records(size_t argument_bytes) {
 RankRecord* rank_record(uint32_t index) {
   if (!ranks_have_heaps()) return nullptr;
   const heap::SlotPlaces& places = slot_places();
-  return reinterpret_cast<RankRecord*>(places.slots + size_t{index} * places.stride +
-                                       places.stacks_end - g_record_bytes);
+  char* at = places.slots + size_t{index} * places.stride + places.stacks_end - g_record_bytes;
+  return rank_of_slot(at) == index ? reinterpret_cast<RankRecord*>(at) : nullptr;
+}
+
+RankRecord* begin_rank_record(uint32_t index) {
+  RankRecord* record = rank_record(index);
+  return record ? new (record) RankRecord : nullptr;
+}
+
+void drop_rank_record(uint32_t index) {
+  RankRecord* record = rank_record(index);
+  if (!record) return;
+  const auto low = page_down(reinterpret_cast<uintptr_t>(record));
+  madvise(reinterpret_cast<void*>(low), reinterpret_cast<uintptr_t>(record) + g_record_bytes - low,
+          MADV_DONTNEED);
 }
 
 void* place_of_arguments(uint32_t index) {
@@ -39,9 +55,8 @@ void* place_of_arguments(uint32_t index) {
 }
 
 void make_rank_record(Image* image) {
-  RankRecord* record = rank_record(image->index);
+  RankRecord* record = begin_rank_record(image->index);
   if (!record) return;
-  new (record) RankRecord;
   image->record = record;
   image->libc = &record->libc;
   image->values = &record->values;

@@ -36,8 +36,13 @@ struct RankRecord {
 /// Computes the bytes of a record whose program has arguments of so many bytes, with the vector
 /// that leads to them. Called once all swapped areas are registered.
 size_t plan_rank_records(size_t argument_bytes);
-/// nullptr: ranks have no slots.
+/// nullptr: the rank has no slot.
 RankRecord* rank_record(uint32_t index);
+/// Makes the record of a rank that has no image in its slot, if it has a slot; returns the record,
+/// or nullptr. The rank's swapped areas, random numbers and values of threads are elsewhere.
+RankRecord* begin_rank_record(uint32_t index);
+/// Gives the memory of the record of a rank back that had no stack in its slot.
+void drop_rank_record(uint32_t index);
 /// Where the rank's arguments are to be; nullptr: ranks have no slots.
 void* place_of_arguments(uint32_t index);
 /// Makes the record of the image's rank, if ranks have slots, and gives its parts to the image.

@@ -111,10 +111,8 @@ bool run_handlers_of(const void* dso) {
   forget_handlers_of_rank();
   if (sched::outside()) sched::EngineEntry::enter();
   if (g_rank_exits) g_rank_exits(status & 0xff);
-  if (image && image->record) {
-    drop_streams(image->record);
-    forget_loaded_areas(image);
-  }
+  if (RankRecord* record = rank_record(p->index)) drop_streams(record);
+  if (image && image->record) forget_loaded_areas(image);
   end_rank_heap(sched::current()->index);
   sched::finish(status & 0xff);
 }
@@ -245,8 +243,7 @@ void adopt_early_handlers(sched::Proclet* rank0) {
 void end_rank(int status) {
   run_exit_handlers(status);
   if (status == 0) report_leaked_memory();
-  const auto* image = static_cast<const Image*>(sched::running()->image);
-  if (image && image->record) flush_streams(image->record);
+  if (RankRecord* record = rank_record(sched::running()->index)) flush_streams(record);
   finish_rank(status);
 }
 

@@ -24,10 +24,12 @@
 #include "privatize/image/allocator.h"
 #include "privatize/image/copied_objects.h"
 #include "privatize/image/images.h"
+#include "privatize/image/rank_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
 #include "privatize/load/plugins.h"
+#include "privatize/load/rank_heaps.h"
 #include "privatize/load/real_loader.h"
 #include "privatize/processor/machine_code.h"
 #include "proclet-sched/threads/threads.h"
@@ -229,6 +231,7 @@ void free_image(Image* image) {
   forget_libc_state(image);
   forget_thread_values(image);
   free_areas(image);
+  if (image->record) drop_rank_record(image->index);
 }
 
 Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& words) {
@@ -237,6 +240,7 @@ Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& word
   image->index = k;
   image->guest = guest;
   image->argv = copy_words(words);
+  image->record = begin_rank_record(k);
   init_areas(image.get());
   guests().images[k] = std::move(image);
   return {};
@@ -286,6 +290,7 @@ Status load_guest(const std::string& path, Guest** out) {
 
 Status prepare_guests(Guest* guest, uint32_t first, uint32_t count,
                       const std::vector<std::string>& words) {
+  add_rank_heaps(first, count);
   Status status = plugins::make_room(guest->plugin, first, count);
   for (uint32_t k = first; k < first + count && status.ok(); ++k)
     status = make_image(guest, k, words);

@@ -126,6 +126,10 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
                                 places.stride);
 }
 
+void add_rank_heaps(uint32_t first, uint32_t count) {
+  if (g_hooks) g_hooks->add_slots(first + count);
+}
+
 Status check_rank_heaps(uint64_t first, uint64_t total) {
   if (!g_hooks || (first == g_presumed.first && total == g_presumed.total)) return {};
   return error(MPI_ERR_OTHER,

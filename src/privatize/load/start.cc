@@ -361,6 +361,7 @@ void set_runtime(const Runtime& runtime) {
 int run_rank(uint32_t local_index) {
   if (local_index > 0 && !wait_to_begin()) _exit(0);
   if (g_mode != ImageMode::kImages) {
+    begin_rank_record(local_index);
     if (local_index == 0) adopt_early_handlers(sched::current());
     if (sched::threads_enabled()) sched::EngineEntry::leave();
     if (g_mode == ImageMode::kSingle) construct_program();
