@@ -147,4 +147,13 @@ inline void load_block(char* to, const char* from) {
   __asm__ __volatile__("" ::: "memory");
 }
 
+/// Sets the words of the calling thread, which new threads inherit, by which the compiler guards
+/// frames, and the C library pointers to code that it stores.
+inline void set_thread_guards(uint64_t stack, uint64_t pointers) {
+  __asm__ __volatile__("movq %0, %%fs:0x28\n\tmovq %1, %%fs:0x30"
+                       :
+                       : "r"(stack), "r"(pointers)
+                       : "memory");
+}
+
 }  // namespace fgmpi::processor
