@@ -1,14 +1,16 @@
 // What malloc and operator new cost where ranks have heaps (FGMPI_HEAP=rank) and where not: blocks of random sizes below a
 // bound that replace each other at random, and a C++ code that allocates much (trees, maps of strings, streams). One rank
 // computes at a time. Run in turn with FGMPI_HEAP=rank and without.
-// usage: mpiexec -n 1 -nfg 4 heap_cost
+// usage: mpiexec -n 1 -nfg 4 heap_cost [-threads]     -threads: ranks have threads, main() and then a thread are measured
 #include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -73,10 +75,16 @@ int main(int argc, char** argv) {
   int rank;
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const bool threads = argc > 1 && !std::strcmp(argv[1], "-threads");
+  if (threads) std::thread([] { g_sum += static_cast<long>(std::string(100, 'x').size()); }).join();
   for (unsigned below : {64U, 512U, 4000U, 32000U, 300000U})
     measure(("up to " + std::to_string(below) + " bytes").c_str(), rank, kSteps,
             [&] { replace_blocks(below); });
   measure("containers", rank, 1, run_containers);
+  for (unsigned below : {64U, 512U, 4000U})
+    if (threads)
+      measure(("up to " + std::to_string(below) + " bytes, in a thread").c_str(), rank, kSteps,
+              [&] { std::thread(replace_blocks, below).join(); });
   MPI_Finalize();
   return g_sum == 0;
 }

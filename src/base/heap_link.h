@@ -15,6 +15,12 @@ struct Ranks {
   /// number of the rank in this process (uint32_t), and at `kind_at` a byte that is 0 for a rank.
   const void* const* running;
   size_t index_at, kind_at;
+  /// Once *threads_enabled, the scheduler's thread is outside of the library while its `*inside` is
+  /// 0. Then the running proclet is named at `outside_at` in the object to which *user points.
+  const bool* threads_enabled;
+  const uint8_t* inside;
+  const void* const* user;
+  size_t outside_at;
   uint32_t ranks;         ///< of this process
   uint64_t first, total;  ///< world rank of the first of them; ranks of the job
   /// Addresses that each rank's image of the program and its libraries takes; 0: there are none.

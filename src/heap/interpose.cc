@@ -14,6 +14,7 @@
 #include "heap/blocks.h"
 #include "heap/running.h"
 #include "heap/taken_at.h"
+#include "heap/thread_cache.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 #define CALLER __builtin_return_address(0)
@@ -45,10 +46,14 @@ constexpr size_t kMostCleared = size_t{256} << 10;
 
 /// What is not for a rank that is alone on its thread.
 [[gnu::noinline]] void* allocate_elsewhere(size_t bytes, const void* place) {
+  if (!is_for_rank(place)) return __libc_malloc(bytes);
+  if (void* block = take_cached(bytes)) [[likely]]
+    return block;
   uint32_t index;
-  if (is_rank_with_threads(&index) && is_for_rank(place))
-    return counted(index, kGranule, bytes, place);
-  return __libc_malloc(bytes);
+  if (!is_rank_with_threads(&index)) return __libc_malloc(bytes);
+  if (!g_process.caches) return counted(index, kGranule, bytes, place);
+  void* block = allocate_and_fill_cache(index, bytes);
+  return block ? block : refuse(index, bytes);
 }
 
 [[gnu::always_inline]] inline void* allocate(size_t bytes, const void* place) {
@@ -69,6 +74,7 @@ void* allocate_aligned(size_t alignment, size_t bytes, const void* place) {
 
 /// Frees a block of a rank's heap where that is not the scheduler's alone.
 [[gnu::noinline]] void release_elsewhere(RankHeap* heap, void* block, size_t offset) {
+  if (give_to_cache(heap, block, offset)) return;
   if (!g_process.threads) return heap->give_back(block);
   if (g_process.ranks.records_blocks) remove_block(block);
   heap->lock().lock();

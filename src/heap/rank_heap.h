@@ -73,6 +73,9 @@ struct Span {
   uint16_t used, cut, most;  ///< blocks in use, cut so far, and that fit
   uint16_t number;           ///< of the size
 };
+inline Span* span_of_block(const void* block) {
+  return reinterpret_cast<Span*>(reinterpret_cast<uintptr_t>(block) & ~(kSpanBytes - 1));
+}
 constexpr size_t kSpanHeader = (sizeof(Span) + kGranule - 1) / kGranule * kGranule;
 
 using LargeBlocks =
@@ -97,6 +100,8 @@ class HeapLock {
   }
   std::atomic<bool> held_;
 };
+
+struct ThreadCache;
 
 class RankHeap {
  public:
@@ -145,6 +150,8 @@ class RankHeap {
   void give_back(void* block);
 
   HeapLock& lock() { return lock_; }
+  /// The cache of the scheduler's thread for this heap (thread_cache.h); it alone asks for it.
+  ThreadCache*& scheduler_cache() { return scheduler_cache_; }
   RankMappings& mappings() { return mappings_; }
   size_t offset_of(const void* p) const {
     return static_cast<size_t>(static_cast<const char*>(p) - slot());
@@ -170,9 +177,7 @@ class RankHeap {
   static constexpr uint64_t kMagic = 0x6670a6e2c51b7d31;
   static constexpr size_t kFirstPage = 4096;
 
-  static Span* span_of(const void* block) {
-    return reinterpret_cast<Span*>(reinterpret_cast<uintptr_t>(block) & ~(kSpanBytes - 1));
-  }
+  static Span* span_of(const void* block) { return span_of_block(block); }
   char* slot() { return reinterpret_cast<char*>(this); }
   const char* slot() const { return reinterpret_cast<const char*>(this); }
   LargeBlocks* large() const {
@@ -207,6 +212,7 @@ class RankHeap {
   uint64_t taken_, most_, limit_;
   std::atomic<UnusedBlock*> returned_;
   RankMappings mappings_;
+  ThreadCache* scheduler_cache_;
   HeapLock lock_;
   // The first page: small blocks of all sizes, in the order in which they came.
   uint16_t first_end_;     ///< offset of what was never used

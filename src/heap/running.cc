@@ -13,6 +13,7 @@
 #include "base/page.h"
 #include "heap/leaks.h"
 #include "heap/taken_at.h"
+#include "heap/thread_cache.h"
 
 namespace fgmpi::heap {
 
@@ -20,8 +21,15 @@ namespace {
 const void* const g_nobody = nullptr;
 }
 constinit HeapProcess g_process = {
-    {&g_nobody, 0, 0, 0, 0, 1, 0, 0, 0, false, nullptr, nullptr}, {}, {}, false, false, 0};
+    {&g_nobody, 0, 0, nullptr, nullptr, nullptr, 0, 0, 0, 1, 0, 0, 0, false, nullptr, nullptr},
+    {},
+    {},
+    false,
+    false,
+    false,
+    0};
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool t_schedules_alone = false;
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool t_schedules = false;
 [[gnu::tls_model("initial-exec")]] thread_local constinit int t_for_rank = 0;
 
 bool is_rank_with_threads(uint32_t* index) {
@@ -57,6 +65,7 @@ void begin_threads() {
   if (g_process.threads || !g_process.slots.bytes) return;
   g_process.threads = true;
   t_schedules_alone = false;
+  begin_thread_caches();
   pthread_atfork(
       [] {
         uint32_t index;
@@ -86,7 +95,7 @@ const char* attach(const Ranks& ranks, SlotPlaces* places) {
   // Behind the last frame are arguments and the environment, which are less than this.
   g_process.host_stack_end =
       reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + (uintptr_t{16} << 20);
-  t_schedules_alone = true;
+  t_schedules_alone = t_schedules = true;
   if (ranks.records_blocks) begin_threads();  // the ways that record
   *places = slots.places;
   return nullptr;

@@ -27,6 +27,7 @@ struct HeapProcess {
   Slots slots;
   Callers callers;
   bool threads = false;  ///< ranks have, or have had, threads
+  bool caches = false;   ///< threads have caches (thread_cache.h)
   bool counts = false;   ///< there is a limit: the places that take memory are counted (taken_at.h)
   /// The scheduler's thread began with this stack. Nothing else is mapped so near below it.
   uintptr_t host_stack_end = 0;
@@ -40,6 +41,9 @@ constexpr uintptr_t kMostHostStack = uintptr_t{96} << 20;
   return g_process.host_stack_end - reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) <
          kMostHostStack;
 }
+
+/// True on the scheduler's thread, except in the child of a fork by another thread.
+[[gnu::tls_model("initial-exec")]] extern thread_local constinit bool t_schedules;
 
 /// Finds the running rank, where this is the scheduler's thread and no rank has threads.
 [[gnu::always_inline]] inline bool is_rank_alone(uint32_t* index) {

@@ -101,6 +101,11 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
   all.running = sched::running_cell();
   all.index_at = offsetof(sched::Proclet, index);
   all.kind_at = offsetof(sched::Proclet, kind);
+  const sched::RunningCells cells = sched::running_cells();
+  all.threads_enabled = cells.enabled;
+  all.inside = cells.inside;
+  all.user = cells.user;
+  all.outside_at = cells.outside_at;
   all.ranks = ranks;
   const PresumedRanks presumed = presumed_ranks(ranks);
   all.first = g_presumed.first = presumed.first;

@@ -536,6 +536,12 @@ Proclet* running() {
   return threads_enabled() && t_inside == detail::kOutside ? t_user->outside_as : g_hot.current;
 }
 
+RunningCells running_cells() {
+  static_assert(detail::kOutside == 0 && sizeof t_inside == 1);
+  return {&detail::g_threads_enabled, reinterpret_cast<const uint8_t*>(&t_inside),
+          reinterpret_cast<const void* const*>(&t_user), offsetof(LockUser, outside_as)};
+}
+
 Proclet* rank_of_thread() {
   if (t_scheduler) return running();
   if (t_thread) return t_thread->rank;

@@ -173,6 +173,16 @@ Proclet* rank_of_thread();
 /// The proclet that runs on the calling thread, whether inside or outside; nullptr where there is
 /// none. Needs no lock.
 Proclet* running();
+/// Where running() finds the proclet of the scheduler's thread, for a library that asks often:
+/// while *enabled and *inside == 0, at `outside_at` in the object to which *user points; else in
+/// running_cell(). Called by the scheduler's thread.
+struct RunningCells {
+  const bool* enabled;
+  const uint8_t* inside;
+  const void* const* user;
+  size_t outside_at;
+};
+RunningCells running_cells();
 /// True when the calling thread neither runs proclets nor holds the engine lock. Another thread may
 /// then be inside the library, and current() is not the caller's. This is so in calls that any
 /// thread may make at any level (MPI-4.0 section 11.4.1), while threads are not enabled and before
