@@ -44,16 +44,22 @@ constexpr size_t kMostCleared = size_t{256} << 10;
   return block ? block : refuse(index, bytes);
 }
 
+[[gnu::noinline]] void* allocate_uncached(size_t bytes) {
+  uint32_t index;
+  if (!is_rank_with_threads(&index)) return __libc_malloc(bytes);
+  void* block = allocate_and_fill_cache(index, bytes);
+  return block ? block : refuse(index, bytes);
+}
+
 /// What is not for a rank that is alone on its thread.
 [[gnu::noinline]] void* allocate_elsewhere(size_t bytes, const void* place) {
   if (!is_for_rank(place)) return __libc_malloc(bytes);
   if (void* block = take_cached(bytes)) [[likely]]
     return block;
   uint32_t index;
+  if (g_process.caches) return allocate_uncached(bytes);
   if (!is_rank_with_threads(&index)) return __libc_malloc(bytes);
-  if (!g_process.caches) return counted(index, kGranule, bytes, place);
-  void* block = allocate_and_fill_cache(index, bytes);
-  return block ? block : refuse(index, bytes);
+  return counted(index, kGranule, bytes, place);
 }
 
 [[gnu::always_inline]] inline void* allocate(size_t bytes, const void* place) {
@@ -72,9 +78,8 @@ void* allocate_aligned(size_t alignment, size_t bytes, const void* place) {
   return counted(index, alignment, bytes, place);
 }
 
-/// Frees a block of a rank's heap where that is not the scheduler's alone.
-[[gnu::noinline]] void release_elsewhere(RankHeap* heap, void* block, size_t offset) {
-  if (give_to_cache(heap, block, offset)) return;
+[[gnu::noinline]] void release_uncached(RankHeap* heap, void* block, size_t offset) {
+  if (!heap->exists()) return;  // the rank has ended, and its memory with it
   if (!g_process.threads) return heap->give_back(block);
   if (g_process.ranks.records_blocks) remove_block(block);
   heap->lock().lock();
@@ -82,14 +87,20 @@ void* allocate_aligned(size_t alignment, size_t bytes, const void* place) {
   heap->lock().unlock();
 }
 
+/// Frees a block of a rank's heap where that is not the scheduler's alone.
+[[gnu::noinline]] void release_elsewhere(RankHeap* heap, void* block, size_t offset) {
+  if (give_to_cache(heap, block, offset)) return;
+  release_uncached(heap, block, offset);
+}
+
 [[gnu::always_inline]] inline void release(void* block) {
   const Slots& slots = g_process.slots;
   if (!slots.has(block)) return __libc_free(block);
   RankHeap* heap = RankHeap::at(slots.of_rank(slots.rank_of(block)));
-  if (!heap->exists()) return;  // the rank has ended, and its memory with it
+  const size_t offset = slots.offset_of(block);
   if (!t_schedules_alone) [[unlikely]]
-    return release_elsewhere(heap, block, slots.offset_of(block));
-  heap->free(block, slots.offset_of(block));
+    return release_elsewhere(heap, block, offset);
+  if (heap->exists()) heap->free(block, offset);
 }
 
 size_t size_of(const void* block) {

@@ -125,6 +125,7 @@ bool add_slots(uint32_t count) {
 }
 
 void rank_ends(uint32_t index) {
+  forget_last_cache();
   RankHeap* heap = heap_of(index);
   if (!heap) return;
   const bool mapped = heap->mappings().any();

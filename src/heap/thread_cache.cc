@@ -8,18 +8,21 @@
 namespace fgmpi::heap {
 
 [[gnu::tls_model("initial-exec")]] thread_local constinit ThreadCache* t_cache = nullptr;
+constinit LastOfScheduler g_last = {};
 
 namespace {
 
 pthread_key_t g_end_of_thread;
 
-/// Gives cached blocks of this size back until so many are left. REQUIRES: the heap is locked.
-void give_back_blocks(ThreadCache* cache, unsigned number, unsigned left) {
+unsigned most_of(unsigned number) { return 2 * batch_of(size_of_number(number)); }
+
+/// Gives cached blocks of this size back until there is so much room. REQUIRES: the heap is locked.
+void give_back_blocks(ThreadCache* cache, unsigned number, unsigned room) {
   RankHeap* heap = cache->heap;
-  while (cache->counts[number] > left) {
+  while (cache->room[number] < room) {
     UnusedBlock* block = cache->free[number];
     cache->free[number] = block->next;
-    --cache->counts[number];
+    ++cache->room[number];
     heap->free(block, g_process.slots.offset_of(block));
   }
 }
@@ -31,7 +34,8 @@ void end_cache(void* ended) {
   RankHeap* heap = RankHeap::at(g_process.slots.of_rank(g_process.slots.rank_of(cache)));
   if (!heap->exists() || cache->heap != heap) return;
   const std::lock_guard<HeapLock> guard(heap->lock());
-  for (unsigned number = 0; number < kFineSizes; ++number) give_back_blocks(cache, number, 0);
+  for (unsigned number = 0; number < kFineSizes; ++number)
+    give_back_blocks(cache, number, most_of(number));
   heap->free(cache, g_process.slots.offset_of(cache));
 }
 
@@ -41,7 +45,8 @@ ThreadCache* cache_for(RankHeap* heap) {
   if (cache && cache->heap == heap) return cache;
   auto* made = static_cast<ThreadCache*>(heap->allocate(sizeof(ThreadCache)));
   if (!made) return nullptr;
-  *made = {heap, {}, {}};
+  *made = {heap, g_process.slots.half() - kSpanBytes, {}, {}};
+  for (unsigned i = 0; i < kFineSizes; ++i) made->room[i] = static_cast<uint8_t>(most_of(i));
   cache = made;
   if (!t_schedules) pthread_setspecific(g_end_of_thread, made);
   return made;
@@ -56,7 +61,7 @@ void begin_thread_caches() {
 
 void shrink_cache(ThreadCache* cache, unsigned number) {
   const std::lock_guard<HeapLock> guard(cache->heap->lock());
-  give_back_blocks(cache, number, batch_of(size_of_number(number)));
+  give_back_blocks(cache, number, most_of(number) / 2);
 }
 
 void* allocate_and_fill_cache(uint32_t index, size_t bytes) {
@@ -66,9 +71,10 @@ void* allocate_and_fill_cache(uint32_t index, size_t bytes) {
   ThreadCache* cache =
       block && bytes <= kMostCached && g_process.caches ? cache_for(heap) : nullptr;
   if (!cache) return block;
+  if (t_schedules) g_last = {running_on_scheduler(), cache};
   const unsigned number = size_number(bytes);
   const size_t size = size_of_number(number);
-  while (cache->counts[number] + 1u < batch_of(size)) {
+  while (cache->room[number] > most_of(number) / 2) {
     void* more = heap->allocate(size);
     if (!more) break;
     const size_t offset = g_process.slots.offset_of(more);
@@ -79,7 +85,7 @@ void* allocate_and_fill_cache(uint32_t index, size_t bytes) {
     auto* unused = static_cast<UnusedBlock*>(more);
     unused->next = cache->free[number];
     cache->free[number] = unused;
-    ++cache->counts[number];
+    --cache->room[number];
   }
   return block;
 }

@@ -25,59 +25,61 @@ constexpr unsigned batch_of(size_t size) {
 }
 
 struct ThreadCache {
-  RankHeap* heap;  ///< nullptr: the rank has ended, and its memory with it
+  RankHeap* heap;     ///< nullptr: the rank has ended, and its memory with it
+  size_t span_bytes;  ///< of all spans behind the first
   UnusedBlock* free[kFineSizes];
-  uint8_t counts[kFineSizes];
+  uint8_t room[kFineSizes];  ///< by size: how many blocks it can have more
 };
 
 /// The cache of a thread that a rank has started; nullptr: it has none yet, or is no such thread.
 [[gnu::tls_model("initial-exec")]] extern thread_local constinit ThreadCache* t_cache;
+/// The proclet that the scheduler's thread has allocated for last, and the cache for it. Thread
+/// rule: the scheduler's thread.
+struct LastOfScheduler {
+  const void* proclet;
+  ThreadCache* cache;
+};
+extern constinit LastOfScheduler g_last;
 
-/// The running rank of the scheduler's thread, where ranks have threads.
-[[gnu::always_inline]] inline bool is_rank_of_scheduler(uint32_t* index) {
+/// The proclet that runs on the scheduler's thread, where ranks have threads.
+[[gnu::always_inline]] inline const void* running_on_scheduler() {
   const Ranks& ranks = g_process.ranks;
-  const void* const* cell = ranks.running;
   if (*ranks.threads_enabled && *ranks.inside == 0)
-    cell = reinterpret_cast<const void* const*>(static_cast<const char*>(*ranks.user) +
-                                                ranks.outside_at);
-  const auto* running = static_cast<const char*>(*cell);
-  if (!running || running[ranks.kind_at] != 0 || on_host_stack()) return false;
-  *index = *reinterpret_cast<const uint32_t*>(running + ranks.index_at);
-  return *index < ranks.ranks;
+    return *reinterpret_cast<const void* const*>(static_cast<const char*>(*ranks.user) +
+                                                 ranks.outside_at);
+  return *ranks.running;
 }
 
 /// A block of the calling thread's cache; nullptr: it has none of that size.
 [[gnu::always_inline]] inline void* take_cached(size_t bytes) {
-  if (bytes > kMostCached || !g_process.caches) return nullptr;
+  if (bytes > kMostCached) return nullptr;
   ThreadCache* cache = t_cache;
   if (t_schedules) {
-    uint32_t index;
-    if (!is_rank_of_scheduler(&index)) return nullptr;
-    cache = RankHeap::at(g_process.slots.of_rank(index))->scheduler_cache();
+    if (running_on_scheduler() != g_last.proclet || on_host_stack()) return nullptr;
+    cache = g_last.cache;
   }
   if (!cache) return nullptr;
   const unsigned number = size_number(bytes);
   UnusedBlock* block = cache->free[number];
   if (!block) return nullptr;
   cache->free[number] = block->next;
-  --cache->counts[number];
+  ++cache->room[number];
   return block;
 }
 
 /// Gives half of the cached blocks of this size back.
-void shrink_cache(ThreadCache* cache, unsigned number);
+[[gnu::noinline]] void shrink_cache(ThreadCache* cache, unsigned number);
 
 /// Adds a freed block to the calling thread's cache; false: it cannot have it.
 [[gnu::always_inline]] inline bool give_to_cache(RankHeap* heap, void* block, size_t offset) {
-  if (!g_process.caches || offset < kSpanBytes || offset >= g_process.slots.half()) return false;
   ThreadCache* cache = t_schedules ? heap->scheduler_cache() : t_cache;
-  if (!cache || cache->heap != heap) return false;
+  if (!cache || cache->heap != heap || offset - kSpanBytes >= cache->span_bytes) return false;
   const unsigned number = span_of_block(block)->number;
   if (number >= kFineSizes) return false;
   auto* freed = static_cast<UnusedBlock*>(block);
   freed->next = cache->free[number];
   cache->free[number] = freed;
-  if (++cache->counts[number] >= 2 * batch_of(size_of_number(number))) [[unlikely]]
+  if (--cache->room[number] == 0) [[unlikely]]
     shrink_cache(cache, number);
   return true;
 }
@@ -87,5 +89,7 @@ void shrink_cache(ThreadCache* cache, unsigned number);
 void* allocate_and_fill_cache(uint32_t index, size_t bytes);
 /// Called once, when ranks begin to have threads.
 void begin_thread_caches();
+/// Called when a rank has ended, and its heap is gone.
+inline void forget_last_cache() { g_last = {}; }
 
 }  // namespace fgmpi::heap
