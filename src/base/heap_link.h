@@ -58,10 +58,10 @@ struct HeapUse {
 };
 
 /// Where fgmpi-info finds the heaps in the memory of a process: exported as fgmpi_heap_table.
-/// The heap of rank i is at first + (i << shift); the words there are in rank_heap.h.
+/// The heap of rank i is at first + i * stride; the words there are in rank_heap.h.
 struct HeapsTable {
-  uint64_t version = 1;
-  uint64_t first = 0, shift = 0, ranks = 0;  ///< ranks 0: they have no heaps
+  uint64_t version = 2;
+  uint64_t first = 0, stride = 0, ranks = 0;  ///< ranks 0: they have no heaps
 };
 
 struct MemoryRange {

@@ -136,7 +136,7 @@ void rank_ends(uint32_t index) {
 
 HeapsTable table() {
   const Slots& slots = g_process.slots;
-  return {1, slots.first, slots.shift, g_process.ranks.ranks};
+  return {2, slots.first, slots.stride(), g_process.ranks.ranks};
 }
 
 void* allocate_for(uint32_t index, size_t bytes) {

@@ -19,6 +19,10 @@ namespace {
 constexpr size_t kBesideImage = size_t{64} << 10;
 /// Heaps begin at the start of a span (rank_heap.h).
 constexpr size_t kHeapAlignment = size_t{16} << 10;
+/// Slots are longer than a power of two by an eighth of that, times the golden ratio, whose
+/// multiples are spread evenly: so are the entries of ranks in page tables of each level.
+constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+constexpr unsigned kSpreadPart = 3;
 
 size_t next_multiple(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 }  // namespace
@@ -31,8 +35,10 @@ Status Slots::place(const Ranks& ranks) {
                  "allowed are fewer ranks",
                  static_cast<unsigned long long>(ranks.total));
   shift = std::min(static_cast<unsigned>(std::countr_zero(one)), kMostShift);
-  places.stride = stride();
-  places.slots = reinterpret_cast<char*>(kFirst + (ranks.first << shift));
+  const size_t spread = kGoldenRatio >> (64 - shift) >> kSpreadPart;
+  set_stride((size_t{1} << shift) + next_multiple(spread, std::max({kHeapAlignment, page_bytes(),
+                                                                    ranks.image_alignment})));
+  places.slots = reinterpret_cast<char*>(kFirst + ranks.first * stride());
   places.stacks_end =
       next_multiple(std::min(stride() / 8, kMostBeforeStacksEnd) + kBesideImage, page_bytes());
   places.images = next_multiple(places.stacks_end, std::max<size_t>(ranks.image_alignment, 1));
@@ -46,7 +52,7 @@ Status Slots::place(const Ranks& ranks) {
                  ranks.image_bytes >> 10, static_cast<unsigned long long>(ranks.total),
                  stride() >> 10);
   first = reinterpret_cast<uintptr_t>(places.slots) + places.heap;
-  all = size_t{ranks.ranks} << shift;
+  all = ranks.ranks * stride();
   bytes = all - places.heap;
   return {};
 }
@@ -63,15 +69,15 @@ Status Slots::map() const {
         static_cast<void*>(places.slots), all >> 30, std::strerror(errno));
   // A huge page for each of many ranks, of which most use a few KiB of it, would be wasted.
   constexpr size_t kFewRanks = 16;
-  if (all >> shift > kFewRanks) madvise(places.slots, all, MADV_NOHUGEPAGE);
+  if (all > kFewRanks * stride()) madvise(places.slots, all, MADV_NOHUGEPAGE);
   return {};
 }
 
 bool Slots::extend(uint32_t count) {
-  const size_t wanted = size_t{count} << shift;
+  const size_t wanted = count * stride();
   if (wanted <= all) return true;
   char* const end = places.slots + all;
-  if (count > (kAddedEnd - reinterpret_cast<uintptr_t>(places.slots)) >> shift) return false;
+  if (count > (kAddedEnd - reinterpret_cast<uintptr_t>(places.slots)) / stride()) return false;
   // The page behind the last slot moves.
   void* const behind = end + page_bytes();
   const void* got = mmap(behind, wanted - all, PROT_NONE,
@@ -88,7 +94,8 @@ bool Slots::extend(uint32_t count) {
 }
 
 int64_t Slots::owner_of(const void* p) const {
-  return holds(p) ? (static_cast<const char*>(p) - places.slots) >> shift : -1;
+  if (!holds(p)) return -1;
+  return number_of(static_cast<size_t>(static_cast<const char*>(p) - places.slots));
 }
 
 }  // namespace fgmpi::heap

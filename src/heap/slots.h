@@ -1,10 +1,14 @@
 // The slots of a job's ranks: one range of addresses for each rank, which no other rank of the job
 // has, whatever process it is in.
 //
-//   kFirst + (world rank << shift)
+//   kFirst + world rank * stride
 //
 //   slot   | guard | stack | image of the program and libraries |  heap                    |
-//          0               stacks_end, images                   heap                 1 << shift
+//          0               stacks_end, images                   heap                    stride
+//
+// The stride is no power of two. Else the entries of all ranks in page tables, and in the caches for
+// translations of addresses, would be in the same few sets: a message between two of 100 ranks
+// would take twice as long.
 //
 // The stack ends 64 KiB behind a multiple of 2 MiB, and the heap begins close behind the image: a
 // rank that uses little has one page of page tables for all three. The guard at the start ends the
@@ -29,7 +33,7 @@ constexpr uintptr_t kFirst = uintptr_t{1} << 44;
 constexpr size_t kAll = size_t{1} << 45;
 /// Slots that are added may lie up to here.
 constexpr uintptr_t kAddedEnd = uintptr_t{80} << 40;
-/// A slot has at least 1 MiB and at most 256 GiB, a power of two.
+/// A slot has at least 1 MiB, and at most 256 GiB and a part of that.
 constexpr unsigned kLeastShift = 20, kMostShift = 38;
 /// The part before the end of the stack is an eighth of the slot, at most so much: the largest
 /// FGMPI_STACK_SIZE and some room.
@@ -39,7 +43,8 @@ struct Slots {
   uintptr_t first = kFirst;  ///< the heap of the first rank of this process
   size_t bytes = 0;          ///< from there to the end of the last heap; 0: there are none
   size_t all = 0;            ///< bytes of all slots of this process
-  unsigned shift = 0;        ///< a slot has 1 << shift bytes
+  unsigned shift = 0;        ///< a slot has 1 << shift bytes, and a part of that more
+  uint64_t inverse = 0;      ///< of the stride, see number_of()
   SlotPlaces places;
 
   /// True for addresses of heaps, and of what lies between them.
@@ -49,22 +54,32 @@ struct Slots {
     return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(places.slots) < all;
   }
   /// The heap of a rank of this process.
-  char* of_rank(uint32_t index) const {
-    return reinterpret_cast<char*>(first + (size_t{index} << shift));
-  }
+  char* of_rank(uint32_t index) const { return reinterpret_cast<char*>(first + index * stride()); }
   uint32_t rank_of(const void* p) const {
-    return static_cast<uint32_t>((reinterpret_cast<uintptr_t>(p) - first) >> shift);
+    return number_of(reinterpret_cast<uintptr_t>(p) - first);
   }
-  size_t stride() const { return size_t{1} << shift; }
+  size_t stride() const { return places.stride; }
   /// Bytes of a heap, which ends with its slot.
   size_t heap_bytes() const { return stride() - places.heap; }
   /// Up to half of a slot is for small blocks, the rest for others (rank_heap.h).
   size_t half() const { return size_t{1} << (shift - 1); }
   size_t offset_of(const void* p) const {
-    return (reinterpret_cast<uintptr_t>(p) - first) & (stride() - 1);
+    return reinterpret_cast<uintptr_t>(p) - first - rank_of(p) * stride();
   }
   /// The rank of this process in whose slot the address is, or -1.
   int64_t owner_of(const void* p) const;
+
+  /// Divides by the stride. With x and d, both numbers in units of 4 KiB, `inverse` is 2^64 / d,
+  /// rounded up: the error of x * inverse / 2^64 is below 1 / d, as x * d < 2^64.
+  uint32_t number_of(size_t bytes_from_start) const {
+    constexpr int kUnit = 12;
+    return static_cast<uint32_t>(
+        static_cast<unsigned __int128>(bytes_from_start >> kUnit) * inverse >> 64);
+  }
+  void set_stride(size_t bytes) {
+    places.stride = bytes;
+    inverse = ~uint64_t{0} / (bytes >> 12) + 1;
+  }
 
   /// Computes the slots of a process. Error: so many ranks, or images of that size, have no room.
   Status place(const Ranks& ranks);

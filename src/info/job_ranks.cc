@@ -236,11 +236,12 @@ HeapSums heaps_of(const Hosted& process) {
   heap::HeapsTable table;
   const ProcessMemory memory(process.pid);
   const uint64_t at = find_symbol(process.path, "fgmpi_heap_table");
-  if (!at || !memory.read(process.library + at, &table, sizeof table) || table.version != 1)
+  if (!at || !memory.read(process.library + at, &table, sizeof table) ||
+      table.version != heap::HeapsTable().version)
     return sums;
   for (uint64_t i = 0; i < table.ranks; ++i) {
     alignas(heap::RankHeap) char bytes[sizeof(heap::RankHeap)];
-    if (!memory.read(table.first + (i << table.shift), bytes, sizeof bytes)) continue;
+    if (!memory.read(table.first + i * table.stride, bytes, sizeof bytes)) continue;
     const uint64_t taken = reinterpret_cast<const heap::RankHeap*>(bytes)->taken_of_copy();
     sums.add({1, taken, taken, static_cast<int64_t>(process.table.first_world_rank + i)});
   }

@@ -12,11 +12,15 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (!strcmp(what, "much") && rank == 1)
     for (int i = 0; i < 100000; ++i) memset(malloc(10000), 1, 10000);
-  if (!strcmp(what, "beyond") && rank == 1) {
-    volatile char* first = malloc(10);
-    const unsigned long slot =
-        (unsigned long)first & ~0x3fffffffffUL; /* 256 GiB, for so few ranks */
-    *(volatile char*)(slot + (1UL << 38)) = 1;
+  if (!strcmp(
+          what,
+          "beyond")) { /* equal blocks of ranks 0 and 1 are as far from each other as their slots */
+    unsigned long first = (unsigned long)malloc(10), other;
+    if (rank == 0) MPI_Send(&first, 1, MPI_UNSIGNED_LONG, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1) {
+      MPI_Recv(&other, 1, MPI_UNSIGNED_LONG, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      *(volatile char*)((1UL << 44) + 2 * (first - other)) = 1;
+    }
   }
   if (!strcmp(what, "huge") && malloc((size_t)1 << 40)) return 5;
   if (!strcmp(what, "wait")) {

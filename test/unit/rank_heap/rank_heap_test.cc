@@ -90,6 +90,33 @@ TEST(SlotsOfJob, FollowFromTheWorldRankAlone) {
   EXPECT_LE(reinterpret_cast<uintptr_t>(end), kFirst + kAll);
 }
 
+TEST(SlotsOfJob, FindTheRankOfEachAddress) {
+  std::mt19937_64 random(7);
+  for (uint64_t total :
+       {uint64_t{1}, uint64_t{100}, uint64_t{128}, uint64_t{5000}, uint64_t{1000000}})
+    for (size_t alignment : {size_t{4096}, size_t{2} << 20}) {
+      Ranks ranks = ranks_of(static_cast<uint32_t>(total), 0, total);
+      ranks.image_alignment = alignment;
+      Slots slots;
+      ASSERT_TRUE(slots.place(ranks).ok());
+      EXPECT_EQ(slots.stride() % alignment, 0u);
+      EXPECT_FALSE(std::has_single_bit(slots.stride()));
+      for (int i = 0; i < 10000; ++i) {
+        const uint64_t rank = random() % total;
+        // Near the ends of a slot, and anywhere.
+        const size_t offset = i % 3 == 0   ? random() % 64
+                              : i % 3 == 1 ? slots.stride() - 1 - random() % 64
+                                           : random() % slots.stride();
+        const char* at = slots.places.slots + rank * slots.stride() + offset;
+        ASSERT_EQ(slots.owner_of(at), static_cast<int64_t>(rank));
+        if (offset < slots.places.heap) continue;
+        ASSERT_EQ(slots.rank_of(at), rank);
+        ASSERT_EQ(slots.offset_of(at), offset - slots.places.heap);
+        ASSERT_EQ(slots.of_rank(static_cast<uint32_t>(rank)) + slots.offset_of(at), at);
+      }
+    }
+}
+
 TEST(SlotsOfJob, HaveRoomForStackAndImage) {
   for (uint64_t total : {uint64_t{1}, uint64_t{9}, uint64_t{4096}, uint64_t{1000000}})
     for (size_t image : {size_t{0}, size_t{5000}, size_t{400} << 10}) {
