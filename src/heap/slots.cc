@@ -15,8 +15,8 @@
 namespace fgmpi::heap {
 
 namespace {
-/// How far the end of a stack is behind a multiple of 2 MiB, which a page of page tables maps.
-constexpr size_t kBesideImage = size_t{64} << 10;
+/// The least that a stack has beside an eighth of the slot, for slots that are small.
+constexpr size_t kLeastStackRoom = size_t{64} << 10;
 /// Heaps begin at the start of a span (rank_heap.h).
 constexpr size_t kHeapAlignment = size_t{16} << 10;
 /// Slots are longer than a power of two by an eighth of that, times the golden ratio, whose
@@ -40,7 +40,7 @@ Status Slots::place(const Ranks& ranks) {
                                                                     ranks.image_alignment})));
   places.slots = reinterpret_cast<char*>(kFirst + ranks.first * stride());
   places.stacks_end =
-      next_multiple(std::min(stride() / 8, kMostBeforeStacksEnd) + kBesideImage, page_bytes());
+      next_multiple(std::min(stride() / 8, kMostBeforeStacksEnd) + kLeastStackRoom, page_bytes());
   places.images = next_multiple(places.stacks_end, std::max<size_t>(ranks.image_alignment, 1));
   places.heap =
       next_multiple(places.images + ranks.image_bytes, std::max(kHeapAlignment, page_bytes()));

@@ -10,9 +10,9 @@
 // translations of addresses, would be in the same few sets: a message between two of 100 ranks
 // would take twice as long.
 //
-// The stack ends 64 KiB behind a multiple of 2 MiB, and the heap begins close behind the image: a
-// rank that uses little has one page of page tables for all three. The guard at the start ends the
-// stack, and the heap of the rank before.
+// The heap begins close behind the image, and that behind the stack: most ranks that use little
+// have one page of page tables for all three. The guard at the start ends the stack, and the heap
+// of the rank before.
 //
 // The region is above the program, which the kernel loads at the bottom or near 0x55..., and below
 // its libraries, near 0x7f.... Its addresses depend on the numbers of the job alone.
