@@ -158,8 +158,8 @@ inline void load_block(char* to, const char* from) {
   __builtin_memcpy(to, &block, sizeof block);
 }
 
-/// Would set the words by which the compiler guards frames, and the C library pointers to code: here
-/// both are variables of the dynamic linker, which are read-only once the program has begun.
+/// Would set the words by which the compiler guards frames, and the C library pointers to code:
+/// here both are variables of the dynamic linker, which are read-only once the program has begun.
 inline void set_thread_guards(uint64_t /*stack*/, uint64_t /*pointers*/) {}
 
 }  // namespace fgmpi::processor

@@ -1,7 +1,7 @@
 // The memory by which the program of a rank lives, where ranks have slots (FGMPI_HEAP=rank): what
 // has to be saved, and put to the same addresses, for the rank to go on in another process.
 //
-//   slot   | guard | stack: from the stack pointer of a rank that waits up | image | heap | mappings |
+//   slot   | guard | stack, from the stack pointer of a waiting rank up | image | heap | mappings
 //
 // The library (libmpich) defines the function, which preloaded libraries call. Ranges are whole
 // pages, in ascending order, with all that the rank may ever have written. Most of their pages were

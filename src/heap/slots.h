@@ -6,8 +6,8 @@
 //   slot   | guard | stack | image of the program and libraries |  heap                    |
 //          0               stacks_end, images                   heap                    stride
 //
-// The stride is no power of two. Else the entries of all ranks in page tables, and in the caches for
-// translations of addresses, would be in the same few sets: a message between two of 100 ranks
+// The stride is no power of two. Else the entries of all ranks in page tables, and in the caches
+// for translations of addresses, would be in the same few sets: a message between two of 100 ranks
 // would take twice as long.
 //
 // The heap begins close behind the image, and that behind the stack: most ranks that use little

@@ -1,13 +1,14 @@
-// ThreadCache: freed blocks of a heap that one thread has at hand, where ranks have threads, so that
-// most calls take no lock. It is a block of the heap.
+// ThreadCache: freed blocks of a heap that one thread has at hand, where ranks have threads, so
+// that most calls take no lock. It is a block of the heap.
 //
 //   malloc   from the cache; where it is empty, some blocks at a time from the heap, under its lock
 //   free     to the cache; where that is full, half of its blocks of that size to the heap
 //
-// A thread of a rank has a cache, as it allocates for that rank only. The scheduler's thread has one
-// for each heap: it allocates for the rank that runs. Blocks of up to kMostCached bytes are cached,
-// and of each size at most 4 KiB. What a block's size is follows from its span, which does not
-// change while the block is in use; so blocks of the first page, and large ones, are not cached.
+// A thread of a rank has a cache, as it allocates for that rank only. The scheduler's thread has
+// one for each heap: it allocates for the rank that runs. Blocks of up to kMostCached bytes are
+// cached, and of each size at most 4 KiB. What a block's size is follows from its span, which does
+// not change while the block is in use; so blocks of the first page, and large ones, are not
+// cached.
 //
 // Thread rule: a cache belongs to one thread. While blocks are counted or recorded, none is used.
 #pragma once

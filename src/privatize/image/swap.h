@@ -28,7 +28,7 @@ struct Image {
   char* areas = nullptr;      ///< its swapped areas while it is not loaded
   void** handlers = nullptr;  ///< its handlers of the C++ runtime while it is not loaded
   char** argv = nullptr;
-  struct RankRecord* record = nullptr;            ///< has what follows, where ranks have slots
+  struct SlotRecord* record = nullptr;            ///< has what follows, where ranks have slots
   struct LibcState* libc = nullptr;               ///< libc_state.cc
   class ThreadValues* values = nullptr;           ///< thread_keys.cc
   class RankHandlers* signal_handlers = nullptr;  ///< handlers.cc

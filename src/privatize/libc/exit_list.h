@@ -17,7 +17,7 @@ struct ExitHandler {
   const void* dso = nullptr;  ///< in the module that registered it; nullptr: unknown
 };
 
-/// Proclet::pending points to the list of a rank. It is in the rank's record (rank_record.h), else
+/// Proclet::pending points to the list of a rank. It is in the rank's record (slot_record.h), else
 /// made when the first handler is registered.
 struct ExitList {
   SlotArray<ExitHandler> handlers;

@@ -23,7 +23,7 @@
 #include "base/modules.h"
 #include "base/raw_call.h"
 #include "privatize/image/images.h"
-#include "privatize/image/rank_record.h"
+#include "privatize/image/slot_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/blocked_calls.h"
@@ -111,7 +111,7 @@ bool run_handlers_of(const void* dso) {
   forget_handlers_of_rank();
   if (sched::outside()) sched::EngineEntry::enter();
   if (g_rank_exits) g_rank_exits(status & 0xff);
-  if (RankRecord* record = rank_record(p->index)) drop_streams(record);
+  if (SlotRecord* record = slot_record(p->index)) drop_streams(record);
   if (image && image->record) forget_loaded_areas(image);
   end_rank_heap(sched::current()->index);
   sched::finish(status & 0xff);
@@ -243,7 +243,7 @@ void adopt_early_handlers(sched::Proclet* rank0) {
 void end_rank(int status) {
   run_exit_handlers(status);
   if (status == 0) report_leaked_memory();
-  if (RankRecord* record = rank_record(sched::running()->index)) flush_streams(record);
+  if (SlotRecord* record = slot_record(sched::running()->index)) flush_streams(record);
   finish_rank(status);
 }
 

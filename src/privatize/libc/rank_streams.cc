@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "privatize/image/rank_record.h"
+#include "privatize/image/slot_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/children.h"
@@ -23,9 +23,9 @@ void _IO_doallocbuf(FILE* stream);
 namespace fgmpi::privatize {
 namespace {
 
-RankRecord* owner_of(const FILE* stream) {
+SlotRecord* owner_of(const FILE* stream) {
   const int64_t rank = rank_of_slot(stream);
-  return rank < 0 ? nullptr : rank_record(static_cast<uint32_t>(rank));
+  return rank < 0 ? nullptr : slot_record(static_cast<uint32_t>(rank));
 }
 
 /// Takes all streams of a list.
@@ -43,20 +43,20 @@ void take_buffer(FILE* stream, StreamKind kind) {
 }
 
 void add_stream(uint32_t rank, const RankStream& stream) {
-  RankStreams& streams = rank_record(rank)->streams;
+  RankStreams& streams = slot_record(rank)->streams;
   const std::lock_guard<PlainMutex> guard(streams.mutex);
   streams.list.push_back(stream);
 }
 
 void forget_stream(FILE* stream) {
-  RankRecord* record = owner_of(stream);
+  SlotRecord* record = owner_of(stream);
   if (!record) return;
   const std::lock_guard<PlainMutex> guard(record->streams.mutex);
   record->streams.list.erase_if([&](const RankStream& s) { return s.stream == stream; });
 }
 
 bool allocates_for_rank(const FILE* stream) {
-  RankRecord* record = owner_of(stream);
+  SlotRecord* record = owner_of(stream);
   if (!record) return false;
   const std::lock_guard<PlainMutex> guard(record->streams.mutex);
   for (const RankStream& s : record->streams.list)
@@ -64,12 +64,12 @@ bool allocates_for_rank(const FILE* stream) {
   return false;
 }
 
-void flush_streams(RankRecord* record) {
+void flush_streams(SlotRecord* record) {
   // Functions of the program may be called, and open or close streams.
   for (uint32_t i = 0; i < record->streams.list.size(); ++i) fflush(record->streams.list[i].stream);
 }
 
-void drop_streams(RankRecord* record) {
+void drop_streams(SlotRecord* record) {
   static auto* real_fclose = next_symbol<int(FILE*)>("fclose");
   for (const RankStream& s : take_streams(&record->streams)) {
     if (s.kind == StreamKind::kDescriptor) s.stream->_IO_write_ptr = s.stream->_IO_write_base;
@@ -79,7 +79,7 @@ void drop_streams(RankRecord* record) {
   }
 }
 
-void link_streams(RankRecord* record) {
+void link_streams(SlotRecord* record) {
   for (const RankStream& s : record->streams.list) {
     link_stream(s.stream);
   }

@@ -20,7 +20,7 @@
 
 namespace fgmpi::privatize {
 
-struct RankRecord;
+struct SlotRecord;
 
 enum class StreamKind : uint8_t {
   kDescriptor,  ///< a file, or whatever its descriptor refers to: fopen(), fdopen(), tmpfile()
@@ -75,10 +75,10 @@ class StreamMemory {
 };
 
 /// Writes what the streams of a rank hold, when its program has ended by exit().
-void flush_streams(RankRecord* record);
+void flush_streams(SlotRecord* record);
 /// Closes the streams of a rank that has ended; what they hold is lost.
-void drop_streams(RankRecord* record);
+void drop_streams(SlotRecord* record);
 /// Puts the streams of a rank whose memory was put into this process into the C library's list.
-void link_streams(RankRecord* record);
+void link_streams(SlotRecord* record);
 
 }  // namespace fgmpi::privatize

@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "privatize/image/images.h"
-#include "privatize/image/rank_record.h"
+#include "privatize/image/slot_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/load/guests.h"

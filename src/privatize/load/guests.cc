@@ -24,7 +24,7 @@
 #include "privatize/image/allocator.h"
 #include "privatize/image/copied_objects.h"
 #include "privatize/image/images.h"
-#include "privatize/image/rank_record.h"
+#include "privatize/image/slot_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
@@ -231,7 +231,7 @@ void free_image(Image* image) {
   forget_libc_state(image);
   forget_thread_values(image);
   free_areas(image);
-  if (image->record) drop_rank_record(image->index);
+  if (image->record) drop_slot_record(image->index);
 }
 
 Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& words) {
@@ -240,7 +240,7 @@ Status make_image(Guest* guest, uint32_t k, const std::vector<std::string>& word
   image->index = k;
   image->guest = guest;
   image->argv = copy_words(words);
-  image->record = begin_rank_record(k);
+  image->record = begin_slot_record(k);
   init_areas(image.get());
   guests().images[k] = std::move(image);
   return {};

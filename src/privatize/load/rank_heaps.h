@@ -16,8 +16,9 @@ namespace fgmpi::privatize {
 /// environment does.
 bool rank_heaps_are_wanted();
 bool rank_heaps_are_named();
-/// Gives each of the process's ranks a slot for its stack, image and heap. The
-/// stack ends with a record of so many bytes (rank_record.h). Called once, before ranks run. Error: they cannot have one; the text says why.
+/// Gives each of the process's ranks a slot for its stack, image and heap. The stack ends with a
+/// record of so many bytes (slot_record.h). Called once, before ranks run. Error: they cannot have
+/// one; the text says why.
 Status begin_rank_heaps(uint32_t ranks, size_t record_bytes);
 /// Called before ranks with these numbers join the process: they get heaps, too, if there are
 /// addresses for them.
@@ -53,7 +54,8 @@ class MemoryForRank {
 };
 /// Where the slots of this process are. REQUIRES: ranks_have_heaps().
 const heap::SlotPlaces& slot_places();
-/// Calls visit(range, is_mapping, data) for all memory of the rank's heap (HeapHooks::visit_memory).
+/// Calls visit(range, is_mapping, data) for all memory of the rank's heap
+/// (HeapHooks::visit_memory).
 void visit_heap_memory(uint32_t index,
                        void (*visit)(const heap::MemoryRange& range, bool is_mapping, void* data),
                        void* data);

@@ -1,5 +1,5 @@
-// Which memory is a rank's own: what its slot holds, beside the kernel's list of mappings, which has
-// their protection.
+// Which memory is a rank's own: what its slot holds, beside the kernel's list of mappings, which
+// has their protection.
 #include "base/rank_memory.h"
 
 #include <fcntl.h>

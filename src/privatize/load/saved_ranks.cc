@@ -8,7 +8,7 @@
 
 #include "base/checkpoint_link.h"
 #include "privatize/image/images.h"
-#include "privatize/image/rank_record.h"
+#include "privatize/image/slot_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/handlers.h"
@@ -68,7 +68,7 @@ void adopt(uint32_t index, const RankRoot& root) {
   image->argv = root.argv;
   image->libc = static_cast<LibcState*>(root.libc);
   image->values = static_cast<ThreadValues*>(root.values);
-  image->record = static_cast<RankRecord*>(root.record);
+  image->record = static_cast<SlotRecord*>(root.record);
   sched::Proclet* p = sched::rank_proclet(index);
   p->image = image;
   p->tool = root.layer;
@@ -117,7 +117,7 @@ Status restore_ranks() {
                    "the like, here %llu are needed",
                    static_cast<unsigned long long>(roots[k].areas_bytes),
                    static_cast<unsigned long long>(swapped_bytes()));
-    if (roots[k].record != rank_record(k))
+    if (roots[k].record != slot_record(k))
       return error(MPI_ERR_OTHER,
                    "saved ranks cannot go on: what the library keeps of rank %llu has another size "
                    "here",

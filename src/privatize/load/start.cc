@@ -21,7 +21,7 @@
 #include "base/strings.h"
 #include "privatize/image/images.h"
 #include "privatize/image/packed_images.h"
-#include "privatize/image/rank_record.h"
+#include "privatize/image/slot_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/output.h"
@@ -122,7 +122,7 @@ int process_main(int argc, char** argv, char** envp) {
   if (g_mode == ImageMode::kImages && g_program.ranks > 1) share_processors(g_program.ranks);
   g_images.record_copied_objects();
   if (rank_heaps_are_wanted())
-    end_unless_ok(begin_rank_heaps(g_program.ranks, plan_rank_records(bytes_of_arguments())));
+    end_unless_ok(begin_rank_heaps(g_program.ranks, plan_slot_records(bytes_of_arguments())));
   if (g_mode == ImageMode::kImages) show_images();
   int status = g_runtime.process_main(g_program);
   restore_streams();
@@ -302,7 +302,7 @@ void enter_image(uint32_t k) {
   image->index = k;
   if (!g_images.is_loaded(k)) {
     end_unless_ok(g_images.make(k));
-    make_rank_record(image);
+    make_slot_record(image);
     init_areas(image);
   }
   image->argv = arguments_of(k);
@@ -361,7 +361,7 @@ void set_runtime(const Runtime& runtime) {
 int run_rank(uint32_t local_index) {
   if (local_index > 0 && !wait_to_begin()) _exit(0);
   if (g_mode != ImageMode::kImages) {
-    begin_rank_record(local_index);
+    begin_slot_record(local_index);
     if (local_index == 0) adopt_early_handlers(sched::current());
     if (sched::threads_enabled()) sched::EngineEntry::leave();
     if (g_mode == ImageMode::kSingle) construct_program();

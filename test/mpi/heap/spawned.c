@@ -74,7 +74,8 @@ int main(int argc, char** argv) {
   MPI_Info_set(info, "fgmpi_where", "here");
   long before = 0;
   for (int round = 0; round < kRounds; ++round) {
-    MPI_Comm_spawn(argv[0], arguments, kChildren, info, 0, MPI_COMM_WORLD, &children, MPI_ERRCODES_IGNORE);
+    MPI_Comm_spawn(argv[0], arguments, kChildren, info, 0, MPI_COMM_WORLD, &children,
+                   MPI_ERRCODES_IGNORE);
     for (int child = 0; rank == 0 && child < kChildren; ++child) {
       uintptr_t place;
       MPI_Recv(&place, sizeof place, MPI_BYTE, child, 0, children, MPI_STATUS_IGNORE);

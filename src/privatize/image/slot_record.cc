@@ -1,5 +1,5 @@
 // Where the records of ranks are.
-#include "privatize/image/rank_record.h"
+#include "privatize/image/slot_record.h"
 
 #include <sys/mman.h>
 
@@ -13,7 +13,7 @@ namespace fgmpi::privatize {
 namespace {
 
 constexpr size_t kRecordAlignment = 64;
-static_assert(sizeof(RankRecord) % alignof(void*) == 0);
+static_assert(sizeof(SlotRecord) % alignof(void*) == 0);
 
 size_t g_record_bytes = 0, g_argument_bytes = 0;
 
@@ -21,27 +21,27 @@ size_t bytes_of_handlers() { return swapped_handlers() * sizeof(void*); }
 
 }  // namespace
 
-size_t plan_rank_records(size_t argument_bytes) {
+size_t plan_slot_records(size_t argument_bytes) {
   g_argument_bytes = argument_bytes;
-  const size_t bytes = sizeof(RankRecord) + bytes_of_handlers() + swapped_bytes() + argument_bytes;
+  const size_t bytes = sizeof(SlotRecord) + bytes_of_handlers() + swapped_bytes() + argument_bytes;
   g_record_bytes = (bytes + kRecordAlignment - 1) / kRecordAlignment * kRecordAlignment;
   return g_record_bytes;
 }
 
-RankRecord* rank_record(uint32_t index) {
+SlotRecord* slot_record(uint32_t index) {
   if (!ranks_have_heaps()) return nullptr;
   const heap::SlotPlaces& places = slot_places();
   char* at = places.slots + size_t{index} * places.stride + places.stacks_end - g_record_bytes;
-  return rank_of_slot(at) == index ? reinterpret_cast<RankRecord*>(at) : nullptr;
+  return rank_of_slot(at) == index ? reinterpret_cast<SlotRecord*>(at) : nullptr;
 }
 
-RankRecord* begin_rank_record(uint32_t index) {
-  RankRecord* record = rank_record(index);
-  return record ? new (record) RankRecord : nullptr;
+SlotRecord* begin_slot_record(uint32_t index) {
+  SlotRecord* record = slot_record(index);
+  return record ? new (record) SlotRecord : nullptr;
 }
 
-void drop_rank_record(uint32_t index) {
-  RankRecord* record = rank_record(index);
+void drop_slot_record(uint32_t index) {
+  SlotRecord* record = slot_record(index);
   if (!record) return;
   const auto low = page_down(reinterpret_cast<uintptr_t>(record));
   madvise(reinterpret_cast<void*>(low), reinterpret_cast<uintptr_t>(record) + g_record_bytes - low,
@@ -49,13 +49,13 @@ void drop_rank_record(uint32_t index) {
 }
 
 void* place_of_arguments(uint32_t index) {
-  RankRecord* record = rank_record(index);
+  SlotRecord* record = slot_record(index);
   if (!record) return nullptr;
   return reinterpret_cast<char*>(record + 1) + bytes_of_handlers() + swapped_bytes();
 }
 
-void make_rank_record(Image* image) {
-  RankRecord* record = begin_rank_record(image->index);
+void make_slot_record(Image* image) {
+  SlotRecord* record = begin_slot_record(image->index);
   if (!record) return;
   image->record = record;
   image->libc = &record->libc;

@@ -1,8 +1,8 @@
-// RankRecord: what the library keeps for the program of a rank, where ranks have slots
+// SlotRecord: what the library keeps for the program of a rank, where ranks have slots
 // (FGMPI_HEAP=rank). It lies in the slot above the stack, as arguments do in any process:
 //
-//   slot   | guard | stack: frames | RankRecord | handlers | swapped areas | arguments | image | ...
-//                                  ^ rank_record(k)
+//   slot   | guard | stack: frames | SlotRecord | handlers | swapped areas | arguments | image
+//                                  ^ slot_record(k)
 //
 // So a rank's slot has all of it, also once it is put into another process, and a rank that
 // allocates nothing needs no page more: the stack's last page is in use anyway. All sizes follow
@@ -24,8 +24,8 @@ namespace fgmpi::privatize {
 
 struct Image;
 
-struct RankRecord {
-  RankRecord() : values(&keys) {}
+struct SlotRecord {
+  SlotRecord() : values(&keys) {}
   LibcState libc;
   ThreadKeys keys;
   ThreadValues values;
@@ -35,17 +35,17 @@ struct RankRecord {
 
 /// Computes the bytes of a record whose program has arguments of so many bytes, with the vector
 /// that leads to them. Called once all swapped areas are registered.
-size_t plan_rank_records(size_t argument_bytes);
+size_t plan_slot_records(size_t argument_bytes);
 /// nullptr: the rank has no slot.
-RankRecord* rank_record(uint32_t index);
+SlotRecord* slot_record(uint32_t index);
 /// Makes the record of a rank that has no image in its slot, if it has a slot; returns the record,
 /// or nullptr. The rank's swapped areas, random numbers and values of threads are elsewhere.
-RankRecord* begin_rank_record(uint32_t index);
+SlotRecord* begin_slot_record(uint32_t index);
 /// Gives the memory of the record of a rank back that had no stack in its slot.
-void drop_rank_record(uint32_t index);
+void drop_slot_record(uint32_t index);
 /// Where the rank's arguments are to be; nullptr: ranks have no slots.
 void* place_of_arguments(uint32_t index);
 /// Makes the record of the image's rank, if ranks have slots, and gives its parts to the image.
-void make_rank_record(Image* image);
+void make_slot_record(Image* image);
 
 }  // namespace fgmpi::privatize
