@@ -1,6 +1,6 @@
 // SlotArray: a growing array that lies where its owner lies: in the slot of a rank, where ranks
-// have slots, else in the process's memory. What the library keeps for the program of a rank then goes
-// where the rank goes.
+// have slots, else in the process's memory. What the library keeps for the program of a rank then
+// goes where the rank goes.
 //
 // The array's own address decides, so it is not moved. Elements are copied as bytes.
 // Thread rule: its owner's; where ranks have threads, growing locks the heap.
