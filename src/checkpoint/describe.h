@@ -51,6 +51,8 @@ class CommOfMembers {
 
 // types.cc ----------------------------------------------------------------------------------------
 bool is_permanent_type(MPI_Datatype real);
+/// Is the type nested so often that its description would not fit a rank's stack?
+bool is_too_deep(MPI_Datatype real);
 void describe_type(LayerRank& rank, VirtualType* type);
 void remake_type(LayerRank& rank, VirtualType* type);
 TypeDescription::Node constructor_of(MPI_Datatype real);

@@ -46,6 +46,10 @@ std::string reason_against(const LayerRank& rank) {
   if (rank.own_errors) return "it has added error classes, codes or texts";
   for (std::string reason : {reason_of_windows(rank), reason_of_files(rank)})
     if (!reason.empty()) return reason;
+  bool deep = false;
+  rank.types.for_each(
+      [&](MPI_Datatype, const VirtualType* type) { deep = deep || is_too_deep(type->real); });
+  if (deep) return "it has a datatype that is nested more than 100 times";
   return reason_of_requests(rank);
 }
 

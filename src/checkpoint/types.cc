@@ -44,6 +44,26 @@ Node describe(MPI_Datatype type) {
   return node;
 }
 
+/// Is the type nested more than `most` times?
+bool is_deeper(MPI_Datatype type, int most) {
+  MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
+  const int combiner = combiner_of(type, &integers, &addresses, &counts, &types);
+  if (combiner == MPI_COMBINER_NAMED || is_parameterized(combiner)) return false;
+  if (most == 0) return true;
+  std::vector<int> i(static_cast<size_t>(integers));
+  std::vector<MPI_Aint> a(static_cast<size_t>(addresses));
+  std::vector<MPI_Count> c(static_cast<size_t>(counts));
+  std::vector<MPI_Datatype> parts(static_cast<size_t>(types));
+  g_next.MPI_Type_get_contents_c(type, integers, addresses, counts, types, i.data(), a.data(),
+                                 c.data(), parts.data());
+  bool deeper = false;
+  for (MPI_Datatype part : parts) {
+    deeper = deeper || is_deeper(part, most - 1);
+    give_back_type(&part);
+  }
+  return deeper;
+}
+
 MPI_Datatype make(const Node& node);
 
 /// Types of the parts, which are freed with it where they were made for it.
@@ -214,6 +234,11 @@ void give_back_type(MPI_Datatype* real) {
   MPI_Count integers = 0, addresses = 0, counts = 0, types = 0;
   const int combiner = combiner_of(*real, &integers, &addresses, &counts, &types);
   if (combiner != MPI_COMBINER_NAMED && !is_parameterized(combiner)) g_next.MPI_Type_free(real);
+}
+
+bool is_too_deep(MPI_Datatype real) {
+  constexpr int kMostNested = 100;  // a level takes half a KiB of the rank's stack
+  return is_deeper(real, kMostNested);
 }
 
 bool is_permanent_type(MPI_Datatype real) {
