@@ -107,8 +107,8 @@ class EventQueue {
   };
   /// The events of one group.
   struct EventGroup {
-    EventChunk* chunks;  ///< the latest first; nullptr: there are none
-    VirtualTime first;   ///< the earliest time of them
+    EventChunk* last;   ///< of a ring of chunks, in the order of adding; nullptr: there are none
+    VirtualTime first;  ///< the earliest time of them
   };
   struct FreeGroups {
     void operator()(EventGroup* groups) const { std::free(groups); }
@@ -145,23 +145,24 @@ class EventQueue {
     const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
     EventGroup& group = groups_[static_cast<size_t>(level) * kDigits + digit];
-    EventChunk* chunk = group.chunks;
+    EventChunk* chunk = group.last;
     if (!chunk) {
       digits_[static_cast<size_t>(level)].add(digit);
       levels_ |= static_cast<uint8_t>(1u << level);
       group.first = e.at;
     }
-    if (!chunk || chunk->count == EventChunk::kMost) chunk = group.chunks = new_chunk(chunk);
+    if (!chunk || chunk->count == EventChunk::kMost) chunk = group.last = new_chunk(chunk);
     chunk->events[chunk->count++] = e;
     group.first = std::min(group.first, e.at);
   }
-  EventChunk* new_chunk(EventChunk* next) {
+  /// Adds a chunk to a ring whose last one is given, or makes a ring.
+  EventChunk* new_chunk(EventChunk* last) {
     EventChunk* chunk = free_;
     if (chunk)
       free_ = chunk->next;
     else
       chunk = &chunks_.emplace_back();
-    chunk->next = next;
+    chunk->next = last ? std::exchange(last->next, chunk) : chunk;
     chunk->count = 0;
     return chunk;
   }
@@ -170,15 +171,23 @@ class EventQueue {
     const auto level = static_cast<size_t>(std::countr_zero(levels_));
     return level * kDigits + digits_[level].first();
   }
-  static bool is_before(const Event& a, const Event& b) {
-    return a.at != b.at ? a.at < b.at : a.order < b.order;
+  /// Time and order in one number: a comparison needs no branch.
+  static unsigned __int128 key_of(const Event& e) {
+    return static_cast<unsigned __int128>(e.at) << 64 | e.order;
   }
+  static bool is_before(const Event& a, const Event& b) { return key_of(a) < key_of(b); }
   /// Most events are added in their order.
   void push_near(const Event& e) {
-    auto place = near_.end();
-    while (place != near_.begin() + static_cast<ptrdiff_t>(next_) && is_before(e, place[-1]))
-      --place;
-    near_.insert(place, e);
+    near_.push_back(e);
+    Event *place = &near_.back(), *const first = near_.data() + next_;
+    for (; place != first && is_before(e, place[-1]); --place) *place = place[-1];
+    *place = e;
+  }
+  /// All events of a group become the next ones.
+  void spread_small(EventChunk* chunk) {
+    for (uint32_t i = 0; i < chunk->count; ++i) push_near(chunk->events[i]);
+    chunk->next = free_;
+    free_ = chunk;
   }
   /// Moves the events of the first group to near_, or to the groups of lower digits, too.
   void spread() {
@@ -186,12 +195,15 @@ class EventQueue {
     EventGroup& from = groups_[number];
     base_ = from.first;
     // The first time of the group alone, or all of its times.
-    const bool is_small = !from.chunks->next;
+    EventChunk* const last = std::exchange(from.last, nullptr);
+    const bool is_small = last->next == last;
     const uint64_t times = is_small ? uint64_t{1} << (level * kDigitBits) : 1;
     near_end_ = (static_cast<uint64_t>(base_) & ~(times - 1)) + times;
     if (!digits_[level].remove_first()) levels_ &= static_cast<uint8_t>(levels_ - 1);
+    if (is_small) return spread_small(last);
     bool in_order = true;
-    for (EventChunk* chunk = std::exchange(from.chunks, nullptr); chunk;) {
+    EventChunk* chunk = std::exchange(last->next, nullptr);
+    while (chunk) {
       for (uint32_t i = 0; i < chunk->count; ++i) {
         const Event& e = chunk->events[i];
         if (static_cast<uint64_t>(e.at) >= near_end_) {
