@@ -45,7 +45,7 @@ void discard_recorded(void* pages, size_t bytes) {
   call_kernel(SYS_madvise, reinterpret_cast<uintptr_t>(pages), bytes, MADV_DONTNEED);
 }
 
-// It needs no constructor: libraries allocate before that would have run.
+// No constructor makes this object: libraries allocate before one would have run.
 constinit OwnBlocks g_blocks(map_recorded, discard_recorded);
 
 }  // namespace

@@ -4,8 +4,8 @@
 // the checker. The program's blocks must lie at the same addresses nevertheless. So what the
 // library allocates there for itself comes from mappings far from where the system places any by
 // itself, not from the C library's heap, which is the program's alone. In all other runs it comes
-// from that heap. Streams on strings (std::istringstream) must not be used in recorded runs: code in
-// libstdc++ would free the library's memory by the C library.
+// from that heap. Streams on strings (std::istringstream) must not be used in recorded runs: code
+// in libstdc++ would free the library's memory by the C library.
 // Thread rule: as malloc; recorded runs have one thread.
 #pragma once
 
@@ -65,7 +65,8 @@ void* allocate_recorded(size_t bytes, size_t alignment);
 void free_recorded(void* memory);
 /// Whether memory is taken from the heap: once it is known that the run is no recorded one.
 [[gnu::visibility("hidden")]] extern bool g_uses_heap;
-/// The mappings lie here: behind those of recordings and of the checker (check/memory/own_memory.h).
+/// The mappings lie here: behind those of recordings and of the checker
+/// (check/memory/own_memory.h).
 inline constexpr uintptr_t kRecordedLow = 0x640000000000, kRecordedHigh = 0x660000000000;
 }  // namespace detail
 

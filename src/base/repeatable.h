@@ -13,7 +13,7 @@ namespace fgmpi {
 struct RepeatableTime {
   /// The counting clock, ns.
   int64_t (*now)();
-  /// The same without moving it: between two of its answers, later ones are greater.
+  /// The clock's time, which this question does not move: later answers are greater.
   int64_t (*stamp)();
   /// Moves it to the time of the system's clock, as it is or as it was recorded.
   void (*catch_up)();

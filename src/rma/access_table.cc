@@ -6,8 +6,11 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/page.h"
+#include "base/recorded_memory.h"
 #include "datatype/basic_type.h"
 #include "host/handle_bits.h"
+#include "rma/check.h"
 
 namespace fgmpi::rma {
 namespace {
@@ -218,6 +221,16 @@ void AccessTable::add_done(const AccessRecord& record) {
     records_[used_++] = record;
     ++done_;
   }
+}
+
+uint64_t access_table_bytes() {
+  return checking() || is_recorded_run() ? page_up(sizeof(AccessTable)) : 0;
+}
+
+AccessTable* access_table(void* control, uint64_t control_bytes) {
+  if (!checking()) return nullptr;
+  return reinterpret_cast<AccessTable*>(static_cast<char*>(control) + control_bytes -
+                                        access_table_bytes());
 }
 
 }  // namespace fgmpi::rma

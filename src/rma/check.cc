@@ -16,7 +16,6 @@
 
 #include "base/clock.h"
 #include "base/count_words.h"
-#include "base/recorded_memory.h"
 #include "base/settings.h"
 #include "base/strings.h"
 #include "comm/extras.h"
@@ -500,18 +499,6 @@ void set_observer(const ConflictObserver& observer) { g_observer = observer; }
 bool start_observing() {
   if (!g_observer.place || checking()) return false;
   return detail::g_checking = true;
-}
-
-// In recorded runs there is room for the table in any case, which takes no memory: where the
-// window's memory lies does not depend on whether the repeated run is checked.
-uint64_t access_table_bytes() {
-  return checking() || is_recorded_run() ? page_up(sizeof(AccessTable)) : 0;
-}
-
-AccessTable* access_table(void* control, uint64_t control_bytes) {
-  if (!checking()) return nullptr;
-  return reinterpret_cast<AccessTable*>(static_cast<char*>(control) + control_bytes -
-                                        access_table_bytes());
 }
 
 Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, MemoryUse use,

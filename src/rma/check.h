@@ -106,7 +106,8 @@ bool start_observing();
 enum class MemoryUse : uint8_t { kRead, kWrite, kAccumulate, kSwap, kNoUpdates };
 
 class AccessTable;
-/// Bytes of a table, in whole pages; 0 while accesses are not checked, except in recorded runs.
+/// Bytes of a table, in whole pages; 0 while accesses are not checked. In recorded runs there is
+/// room for it in any case, so that where a window's memory lies does not depend on the checker.
 uint64_t access_table_bytes();
 /// The table at the end of a control area of so many bytes, or nullptr.
 AccessTable* access_table(void* control, uint64_t control_bytes);
