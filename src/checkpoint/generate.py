@@ -183,6 +183,9 @@ class Wrapper:
         about = ""
         if self.is_collective():
             about = f", {{NextCollective::Begins::{'kBlocking' if self.blocks() == 'true' else 'kNonblocking'}, {comm_of(self.call)}}}"
+        elif is_together(self.call):
+            object_ = "find_win(*self, win)" if self.call.find("win") else "find_file(*self, fh)"
+            about = f", next_of({object_})"
         elif self.call.role == "release":
             about = ", {NextCollective::Begins::kFree, comm ? *comm : MPI_COMM_NULL}"
         return [f'stop_point(*self, "{self.symbol}"{about});']

@@ -166,10 +166,19 @@ struct BsendBuffer {
 
 /// What a call begins that all members of a communicator begin.
 struct NextCollective {
-  enum class Begins : uint8_t { kNone, kBlocking, kNonblocking, kFree, kStart, kFreeRequest };
+  enum class Begins : uint8_t {
+    kNone,
+    kBlocking,
+    kNonblocking,
+    kFree,
+    kStart,
+    kFreeRequest,
+    kShared
+  };
   Begins kind = Begins::kNone;
   MPI_Comm comm = MPI_COMM_NULL;            ///< virtual
   const VirtualRequest* request = nullptr;  ///< kStart, kFreeRequest
+  const SharedObject* object = nullptr;     ///< kShared: a window or file
 };
 
 struct LayerRank {

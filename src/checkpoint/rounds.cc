@@ -18,8 +18,8 @@ namespace {
 
 using Kind = RoundMessageKind;
 
-/// Calls visit(key, count) for each communicator on which the rank can begin collectives with
-/// others, or has freed lately.
+/// Calls visit(key, count) for each communicator, window and file on which the rank can begin
+/// collectives with others, and each communicator that it has freed lately.
 template <class Visit>
 void for_each_count(const LayerRank& rank, Visit&& visit) {
   const auto visit_both = [&](uint64_t key, const BegunCollectives& begun) {
@@ -32,6 +32,11 @@ void for_each_count(const LayerRank& rank, Visit&& visit) {
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
     if (request->key != 0) visit(request->key, request->starts);
   });
+  const auto visit_shared = [&](int, const SharedObject* object) {
+    if (object->size > 1) visit(number_of(object->key), object->collectives);
+  };
+  rank.files.for_each(visit_shared);
+  rank.windows.for_each(visit_shared);
   for (uint64_t key : rank.freed_keys) visit(key, kFreedCount);
 }
 
@@ -129,6 +134,11 @@ bool ProcessRound::is_behind(const LayerRank& rank) const {
 bool ProcessRound::raises(LayerRank& rank, CommCount* raised) const {
   using Begins = NextCollective::Begins;
   if (rank.next.kind == Begins::kNone) return false;
+  if (const SharedObject* object = rank.next.object) {
+    *raised = {number_of(object->key), object->collectives + 1, object->collectives + 1};
+    const auto target = targets_.find(raised->key);
+    return object->size > 1 && (target == targets_.end() || target->second < raised->most);
+  }
   uint64_t key = 0, weight = 0, next = kFreedCount;
   const BegunCollectives* begun = begun_on(rank, rank.next.comm, &key, &weight);
   if (!begun || weight == 0) return false;

@@ -62,19 +62,19 @@ uint64_t collectives_begun(LayerRank& rank) {
     if (begun.blocking > 0) sum += mix(key, begun.blocking) * weight;
     if (begun.nonblocking > 0) sum += mix(mix(key, kNonblockingOrder), begun.nonblocking) * weight;
   };
+  const auto add_shared = [&](int, const SharedObject* object) {
+    if (object->collectives > 0)
+      sum += mix(number_of(object->key), object->collectives) *
+             weight_of(object->rank == 0, object->size);
+  };
+  rank.files.for_each(add_shared);
+  rank.windows.for_each(add_shared);
   add(kWorldKey, rank.world_begun, rank.world_weight);
   rank.comms.for_each(
       [&](MPI_Comm, const VirtualComm* comm) { add(comm->key, comm->begun, comm->weight); });
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
     sum += mix(request->key, request->starts) * request->weight;
   });
-  const auto add_shared = [&](int, const SharedObject* object) {
-    if (object->size > 1)
-      sum += mix(mix(object->key.comm, object->key.count), object->collectives) *
-             weight_of(object->rank == 0, object->size);
-  };
-  rank.files.for_each(add_shared);
-  rank.windows.for_each(add_shared);
   return sum;
 }
 

@@ -61,6 +61,12 @@ inline void stop_point(LayerRank& rank, const char* call, const NextCollective& 
   if (__builtin_expect(rank.round != g_round, 0)) stop_here(rank, call, next);
 }
 
+/// A call that all members of a window or file make; null: the program's handle is of none.
+inline NextCollective next_of(const SharedObject* object) {
+  using Kind = NextCollective::Kind;
+  return {object ? Kind::kShared : Kind::kNone, MPI_COMM_NULL, nullptr, object};
+}
+
 /// Waits until all of these requests (MPI's), or one, are complete; then the caller completes them.
 /// Returns false where the rank is to stop before: the caller makes requests known, and stops.
 bool is_awaited(LayerRank& rank, const char* call, bool all, int n, const MPI_Request* real);

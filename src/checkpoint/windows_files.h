@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "checkpoint/descriptions.h"
 
 namespace fgmpi::checkpoint {
@@ -32,6 +33,8 @@ struct CollectiveKey {
   uint64_t comm = 0, count = 0;
   friend auto operator<=>(const CollectiveKey&, const CollectiveKey&) = default;
 };
+/// The key in one word.
+inline uint64_t number_of(const CollectiveKey& key) { return mix(key.comm, key.count); }
 /// The key of what is made by the latest collective operation of the communicator (virtual).
 CollectiveKey key_of_latest(LayerRank& rank, MPI_Comm comm);
 
