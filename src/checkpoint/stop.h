@@ -63,8 +63,8 @@ inline void stop_point(LayerRank& rank, const char* call, const NextCollective& 
 
 /// A call that all members of a window or file make; null: the program's handle is of none.
 inline NextCollective next_of(const SharedObject* object) {
-  using Kind = NextCollective::Kind;
-  return {object ? Kind::kShared : Kind::kNone, MPI_COMM_NULL, nullptr, object};
+  using Begins = NextCollective::Begins;
+  return {object ? Begins::kShared : Begins::kNone, MPI_COMM_NULL, nullptr, object};
 }
 
 /// Waits until all of these requests (MPI's), or one, are complete; then the caller completes them.
