@@ -10,10 +10,10 @@
 //
 //   base_ 0x3fe8    level 0: 0x3fe9 ... 0x3fff    level 1: 0x40.. ... 0xff..   level 2: 0x1.... ...
 //
-// Of a group with many events those at its first time become the next ones; the others move to
+// From a group with many events those at its first time become the next ones; the others move to
 // lower levels, once or twice, in memory that is read in order. A group with few becomes the next
 // ones as a whole: near_, in order. What is added before the end of that group's times (near_end_)
-// is added there.
+// goes there, too.
 // Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem", JACM
 // 37(2), 1990.
 //
