@@ -100,6 +100,7 @@ int close_file(MPI_File* fh) {
   LayerRank* rank = current_rank();
   VirtualFile* file = rank && fh ? find_file(*rank, *fh) : nullptr;
   if (!file) return g_next.MPI_File_close(fh);
+  stop_point(*rank, "MPI_File_close");
   int deleted = MPI_SUCCESS;
   if (file->amode & MPI_MODE_DELETE_ON_CLOSE && !file->split) deleted = delete_on_close(*file);
   MPI_File real = file_of_number(file->real);

@@ -2,8 +2,9 @@
 //
 // MPI has windows of MPI_Win_create and MPI_Win_create_dynamic only. The memory of MPI_Win_allocate
 // is allocated here, so that it lies in the rank's slot, and attributes answer as for the program's
-// call. So is that of MPI_Alloc_mem. Memory that other ranks load and store (MPI_Win_allocate_shared with several members)
-// cannot be carried: these ranks may go on in different processes.
+// call. So is that of MPI_Alloc_mem. Memory that other ranks load and store
+// (MPI_Win_allocate_shared with several members) cannot be carried: these ranks may go on in
+// different processes.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -138,6 +139,7 @@ int free_win(MPI_Win* win) {
   LayerRank* rank = current_rank();
   VirtualWin* found = rank && win ? find_win(*rank, *win) : nullptr;
   if (!found) return g_next.MPI_Win_free(win);
+  stop_point(*rank, "MPI_Win_free");
   MPI_Win real = found->real;
   const int code = g_next.MPI_Win_free(&real);
   if (real != MPI_WIN_NULL) return code;
