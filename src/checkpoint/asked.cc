@@ -1,4 +1,5 @@
-// mpiexec asks for checkpoints: a thread of the process that hosts rank 0 looks at a file of the folder.
+// mpiexec asks for checkpoints: a thread of the process that hosts rank 0 looks at a file of the
+// folder.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,7 +26,8 @@ std::atomic<bool> g_leaves{false};
 /// The file's first bytes say whether the job is to leave.
 bool says_leave(const char* path) {
   char text[8] = {};
-  const long fd = raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
+  const long fd =
+      raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   raw_call(SYS_read, fd, reinterpret_cast<long>(text), sizeof text - 1);
   raw_call(SYS_close, fd);

@@ -1,5 +1,5 @@
-// Containers of the process. What the layer allocates while a rank runs is that rank's, and ends with
-// it (heap/callers.cc); what all ranks of a process share has memory of the C library instead.
+// Containers of the process. What the layer allocates while a rank runs is that rank's, and ends
+// with it (heap/callers.cc); what all ranks of a process share has memory of the C library instead.
 //
 // Thread rule: any thread.
 #pragma once

@@ -161,8 +161,8 @@ Status write_ranks(const ProcessSlots& slots) {
   __builtin_unreachable();
 }
 
-/// Opens the list of the pages of the latest complete checkpoint of this run. Returns its number; 0:
-/// the file is to have all pages.
+/// Opens the list of the pages of the latest complete checkpoint of this run. Returns its number;
+/// 0: the file is to have all pages.
 uint64_t find_base(uint32_t process) {
   SavingProcess& me = saving();
   const uint64_t base = me.latest;

@@ -77,8 +77,8 @@ int main(int argc, char** argv) {
       checkpoint();
       CHECK(std::string(inner.what()) == "inner");
     }
-    caught = problem.value == 100 + rank &&
-             problem.what() == "problem of rank " + std::to_string(rank);
+    caught =
+        problem.value == 100 + rank && problem.what() == "problem of rank " + std::to_string(rank);
     try {
       throw;
     } catch (const std::runtime_error& again) {

@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
   }
   CHECK(sum == (long)size * (size - 1) / 2 * (steps * (steps - 1L) / 2));
   CHECK(passed == ((rank - steps) % size + size) % size);
-  for (int i = 0; i < 5000; ++i) CHECK(values[i] == i % 7 * (double)steps + steps * (steps - 1.) / 2);
+  for (int i = 0; i < 5000; ++i)
+    CHECK(values[i] == i % 7 * (double)steps + steps * (steps - 1.) / 2);
   free(values);
   return finish();
 }

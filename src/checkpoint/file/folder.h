@@ -15,11 +15,11 @@ namespace fgmpi::checkpoint {
 
 /// The file in the folder that mpiexec writes anew to ask for a checkpoint.
 inline constexpr const char* kWanted = "wanted";
-/// It begins so where the job is to end then.
+/// The file begins so where the job is to end when it is saved.
 inline constexpr const char* kWantedLeaving = "leave";
-/// The file by which the job says that it has ended for this reason.
+/// The job says by this file that it has ended when it was saved.
 inline constexpr const char* kLeft = "left";
-/// And by which it says that it goes on, since it could not be saved.
+/// The job says by this file that it goes on, since it could not be saved.
 inline constexpr const char* kStays = "stays";
 
 /// Makes the folder for checkpoint `number`, and `folder` itself. Removes what an earlier attempt
@@ -28,7 +28,8 @@ Status begin_checkpoint(const std::string& folder, uint64_t number);
 /// The file that a process writes.
 std::string file_to_write(const std::string& folder, uint64_t number, uint32_t process);
 /// All files were written: the checkpoint becomes complete. All but it and the one before, and
-/// those on which these are based, are removed. Errors: MPI_ERR_IO: a file is missing, of another checkpoint, or lacks ranks.
+/// those on which these are based, are removed. Errors: MPI_ERR_IO: a file is missing, of another
+/// checkpoint, or lacks ranks.
 Status complete_checkpoint(const std::string& folder, uint64_t number);
 /// The numbers of checkpoints whose files are all written, but which are not complete.
 std::vector<uint64_t> written_checkpoints(const std::string& folder);

@@ -27,7 +27,7 @@ class CheckpointWriter {
   Status write(BlockKind kind, uint32_t rank, uint64_t address, const void* data, size_t bytes);
   /// The file is complete, on the disk, and has its name. Errors: MPI_ERR_IO.
   Status finish();
-  /// Of the open file.
+  /// The number of the open file.
   int descriptor() const { return fd_; }
   /// Leaves the file to another process that writes it.
   void close();

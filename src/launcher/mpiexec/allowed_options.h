@@ -1,5 +1,5 @@
-// Which options of mpiexec may stand beside which others, for those that start jobs in a way of their
-// own. Thread rule: values.
+// Which options of mpiexec may stand beside which others, for those that start jobs in a way of
+// their own. Thread rule: values.
 #pragma once
 
 #include <cstdint>

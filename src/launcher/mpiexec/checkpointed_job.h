@@ -1,5 +1,5 @@
-// mpiexec -checkpoint and -restart: the environment of a job whose ranks are saved, the program of a
-// checkpoint, and the names of checkpoints when all their files are complete.
+// mpiexec -checkpoint and -restart: the environment of a job whose ranks are saved, the program of
+// a checkpoint, and the names of checkpoints when all their files are complete.
 //
 // Thread rule: one thread.
 #pragma once

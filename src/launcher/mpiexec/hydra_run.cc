@@ -21,8 +21,8 @@ struct HydraChild {
   pid_t pid = 0;
   /// The first signal received that ends a job; 0: none.
   volatile sig_atomic_t end_signal = 0;
-  int kept_signal = 0;                ///< is not passed on; 0: none
-  volatile sig_atomic_t kept = 0;     ///< how often it was received
+  int kept_signal = 0;             ///< is not passed on; 0: none
+  volatile sig_atomic_t kept = 0;  ///< how often it was received
 };
 HydraChild g_hydra;
 

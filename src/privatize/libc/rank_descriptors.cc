@@ -42,7 +42,7 @@ struct DescriptorRecord {
 DescriptorRecord g_record;
 
 /// A file that a rank has open, followed by its path.
-struct OpenFile {
+struct SavedFile {
   int32_t number;
   int32_t flags;
   uint32_t next;  ///< bytes from this one to the next; 0: it is the last
@@ -82,7 +82,7 @@ const char* reason_against(int fd, const struct stat& file, const std::string& p
 }
 
 struct FileList {
-  std::string bytes;  ///< one OpenFile behind the other
+  std::string bytes;  ///< one SavedFile behind the other
   size_t last = 0;    ///< where the last one begins
 };
 
@@ -97,15 +97,15 @@ const char* add_file(uint32_t index, int fd, FileList* files) {
   if (const char* against = reason_against(fd, file, path)) return against;
   if (fd < first_of(index) || fd >= first_of(index + 1))
     return "a number that other ranks may have";
-  const OpenFile entry{fd,
-                       static_cast<int32_t>(raw_call(SYS_fcntl, fd, F_GETFL)),
-                       0,
-                       static_cast<uint32_t>(raw_call(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC),
-                       lseek(fd, 0, SEEK_CUR),
-                       file.st_size};
+  const SavedFile entry{fd,
+                        static_cast<int32_t>(raw_call(SYS_fcntl, fd, F_GETFL)),
+                        0,
+                        static_cast<uint32_t>(raw_call(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC),
+                        lseek(fd, 0, SEEK_CUR),
+                        file.st_size};
   std::string& bytes = files->bytes;
   if (!bytes.empty())
-    reinterpret_cast<OpenFile*>(bytes.data() + files->last)->next =
+    reinterpret_cast<SavedFile*>(bytes.data() + files->last)->next =
         static_cast<uint32_t>(bytes.size() - files->last);
   files->last = bytes.size();
   bytes.append(reinterpret_cast<const char*>(&entry), sizeof entry);
@@ -119,7 +119,7 @@ const char* add_file(uint32_t index, int fd, FileList* files) {
   end_process(1);
 }
 
-void reopen(const OpenFile& file) {
+void reopen(const SavedFile& file) {
   const int made =
       static_cast<int>(raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(file.path),
                                 file.flags & ~(O_CREAT | O_EXCL | O_TRUNC)));
@@ -221,11 +221,11 @@ const char* describe_descriptors(uint32_t index, void** list) {
 }
 
 void reopen_descriptors(uint32_t index, const void* list) {
-  for (const auto* file = static_cast<const OpenFile*>(list); file;) {
+  for (const auto* file = static_cast<const SavedFile*>(list); file;) {
     reopen(*file);
     if (g_record.owners) g_record.owners[file->number] = index + 1;
     const uint32_t next = file->next;
-    file = next ? reinterpret_cast<const OpenFile*>(reinterpret_cast<const char*>(file) + next)
+    file = next ? reinterpret_cast<const SavedFile*>(reinterpret_cast<const char*>(file) + next)
                 : nullptr;
   }
 }

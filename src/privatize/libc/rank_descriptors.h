@@ -25,8 +25,8 @@ void note_owner(int fd, const void* caller);
 void forget_owner(int fd);
 }  // namespace detail
 
-/// A call of code at `caller` has made the descriptor (-1: it has failed). Returns its number, which
-/// is another one where the rank has numbers of its own. Leaves errno unchanged.
+/// A call of code at `caller` has made the descriptor (-1: it has failed). Returns its number,
+/// which is another one where the rank has numbers of its own. Leaves errno unchanged.
 inline int give_descriptor(int fd, const void* caller) {
   return __builtin_expect(detail::g_records_descriptors, 0) ? detail::give_to_rank(fd, caller) : fd;
 }

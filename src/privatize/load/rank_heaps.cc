@@ -146,7 +146,6 @@ Status check_rank_heaps(uint64_t first, uint64_t total) {
                static_cast<unsigned long long>(g_presumed.total));
 }
 
-
 void* allocate_in_slot_of(const void* object, size_t bytes) {
   const int64_t rank = rank_of_slot(object);
   return rank < 0 ? std::malloc(bytes) : g_hooks->allocate(static_cast<uint32_t>(rank), bytes);
