@@ -2,6 +2,7 @@
 #include "privatize/load/saved_ranks.h"
 
 #include <mpi.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <vector>
@@ -99,6 +100,16 @@ const char* outside_of_slot(const RankRoot& root, const char* slot, size_t bytes
   return nullptr;
 }
 
+/// Would the kernel send the process a signal after a time?
+bool has_timer() {
+  for (const __itimer_which which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
+    itimerval timer{};
+    if (getitimer(which, &timer) == 0 && (timer.it_value.tv_sec || timer.it_value.tv_usec))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Status restore_ranks() {
@@ -143,6 +154,7 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   if (image->guest) return "it was spawned";
   if (plugins::any()) return "it has loaded a library (dlopen)";
   if (fgmpi::sched::has_threads(p)) return "it has threads";
+  if (has_timer()) return "a timer runs in its process (setitimer, alarm)";
   if (p->locale) return "it has a locale of its own (uselocale)";
   root->areas = image->areas;
   root->handlers = reinterpret_cast<void**>(image->handlers);
