@@ -3,18 +3,25 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <random>
+#include <vector>
 
 namespace fgmpi {
 namespace {
 
 size_t g_mapped = 0, g_discarded = 0;
 
+/// All memory that was mapped: blocks never give it back, so it goes when the process ends.
+std::vector<std::unique_ptr<void, decltype(&std::free)>> g_maps;
+
 void* map_for_test(size_t bytes) {
   g_mapped += bytes;
-  return std::aligned_alloc(OwnBlocks::kMapped, bytes);  // for good, as the system's
+  g_maps.emplace_back(std::aligned_alloc(OwnBlocks::kMapped, bytes), &std::free);
+  return g_maps.back().get();
 }
 void count_discarded(void* pages, size_t bytes) {
   g_discarded += bytes;
