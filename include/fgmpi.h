@@ -221,9 +221,9 @@ int MPIX_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request);
 
 /* Saves all ranks of the job (mpiexec -checkpoint; docs/checkpoints.md). Collective over comm,
  * which is MPI_COMM_WORLD. *flag: MPIX_CHECKPOINT_NONE where the job is started without
- * -checkpoint, or a rank cannot be saved, which is said on standard error; MPIX_CHECKPOINT_TAKEN where the program
- * goes on; MPIX_CHECKPOINT_RESTARTED where it goes on from the checkpoint in another run (mpiexec
- * -restart). Errors: MPI_ERR_COMM, MPI_ERR_ARG. */
+ * -checkpoint, or a rank cannot be saved, which is said on standard error; MPIX_CHECKPOINT_TAKEN
+ * where the program goes on; MPIX_CHECKPOINT_RESTARTED where it goes on from the checkpoint in
+ * another run (mpiexec -restart). Errors: MPI_ERR_COMM, MPI_ERR_ARG. */
 enum { MPIX_CHECKPOINT_NONE = 0, MPIX_CHECKPOINT_TAKEN = 1, MPIX_CHECKPOINT_RESTARTED = 2 };
 int MPIX_Checkpoint(MPI_Comm comm, int* flag);
 
