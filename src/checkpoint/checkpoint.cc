@@ -72,6 +72,7 @@ Saved at_rest(LayerRank& rank) {
   }
   remake_objects(rank, rank.predefined);
   rank.predefined = {};
+  rank.begins_again = false;
   rank.quiet = false;
   release_freed_handlers(rank);
   g_next.MPI_Barrier(rank.layer);

@@ -185,7 +185,8 @@ void restore_extras(LayerRank& rank, MPI_Comm real, const CommDescription& d) {
   // A communicator that exists has its predefined handler still; to set that of MPI_COMM_SELF would
   // also change who answers for errors without a communicator.
   const bool exists = real == MPI_COMM_WORLD || real == MPI_COMM_SELF;
-  if (!exists || is_virtual(d.errhandler))
+  const bool was_set = rank.begins_again && d.errhandler != MPI_ERRORS_ARE_FATAL;
+  if (!exists || is_virtual(d.errhandler) || was_set)
     g_next.MPI_Comm_set_errhandler(real, real_of(rank, Object::kErrhandler, d.errhandler));
   if (!d.name.empty()) g_next.MPI_Comm_set_name(real, d.name.c_str());
   for (const StoredAttribute& a : d.attributes)

@@ -113,6 +113,7 @@ void begin_again(LayerRank& rank) {
   rank.released = false;
 
   ++rank.restarts;
+  rank.begins_again = true;
   g_next.MPI_Init_thread(nullptr, nullptr, rank.thread_level, &provided);
   rank_begins(rank.thread_level);
   rank.layer = rank.self = MPI_COMM_NULL;

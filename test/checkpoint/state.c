@@ -45,6 +45,8 @@ int main(int argc, char** argv) {
   MPI_Irecv(&got, 1, MPI_INT, left, 1, MPI_COMM_WORLD, &pending);
   const int token = 1000 + rank;
   MPI_Send(&token, 1, MPI_INT, right, 2, MPI_COMM_WORLD); /* is received behind the last step */
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   srand(rank + 3);
   of_thread += rank;
   for (int i = 0; i < 50; ++i) on_stack[i] = i * rank;
@@ -63,6 +65,8 @@ int main(int argc, char** argv) {
   MPI_Send(&token, 1, MPI_INT, right, 1, MPI_COMM_WORLD);
   MPI_Wait(&pending, MPI_STATUS_IGNORE);
   MPI_Recv(&late, 1, MPI_INT, left, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  CHECK(MPI_Send(&token, 1, MPI_INT, size, 1, MPI_COMM_WORLD) != MPI_SUCCESS);
+  CHECK(MPI_Reduce_local(&got, &late, 1, MPI_INT, MPI_MAXLOC) != MPI_SUCCESS);
   CHECK(got == 1000 + left && late == 1000 + left);
   CHECK(sum_of_steps == 1 + steps * (steps - 1L) / 2 && of_thread == 17 + rank);
   for (int i = 0; i < 50; ++i) CHECK(on_stack[i] == i * rank);
