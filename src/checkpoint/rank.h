@@ -239,7 +239,7 @@ struct LayerRank {
   RankRoot root;
   void* goes_on_at[5] = {};  ///< the frame of save(), by __builtin_setjmp()
   fenv_t modes = {};
-  bool begins_again = false;  ///< MPI was initialised once more, and objects are made
+  bool begins_again = false;          ///< MPI was initialised once more, and objects are made
   LayerRank* next_stopped = nullptr;  ///< of the ranks of the process that wait to be saved
   PredefinedComms predefined;
   int thread_level = MPI_THREAD_SINGLE;  ///< that MPI_Init has given
