@@ -35,15 +35,10 @@ struct RankRoot {
 struct ProcessSlots {
   char* slots = nullptr;  ///< of the process's first rank
   size_t stride = 0;
-  size_t stacks_end = 0, images = 0, heap = 0;  ///< as in heap::SlotPlaces
   size_t stack_bytes = 0;
   uint32_t count = 0;
   uint64_t first = 0, total = 0;  ///< world rank of the first; ranks of the job
   uint64_t process = 0, processes = 1;
-
-  uint32_t rank_at(uintptr_t address) const {
-    return static_cast<uint32_t>((address - reinterpret_cast<uintptr_t>(slots)) / stride);
-  }
 };
 
 /// What libfgmpi-checkpoint does for the library.

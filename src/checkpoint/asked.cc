@@ -1,8 +1,6 @@
 // mpiexec asks for checkpoints: a thread of the process that hosts rank 0 looks at a file of the
 // folder.
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -12,6 +10,7 @@
 #include "base/clock.h"
 #include "base/raw_call.h"
 #include "checkpoint/file/folder.h"
+#include "checkpoint/process_thread.h"
 #include "checkpoint/save.h"
 #include "checkpoint/stop.h"
 
@@ -66,20 +65,10 @@ void begin_to_listen() {
   static bool begun = false;
   if (begun || !has_folder()) return;
   begun = true;
-  using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  // The C library's own: the thread belongs to no rank.
-  void* library = dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD);
-  auto* create = library ? reinterpret_cast<Create*>(dlsym(library, "pthread_create")) : nullptr;
   static char path[4096];
   std::snprintf(path, sizeof path, "%s/%s", checkpoint_folder().c_str(), kWanted);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 64 << 10);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
-  if (!create || create(&thread, &attributes, follow_file, path) != 0)
+  if (!start_process_thread(follow_file, path))
     std::fprintf(stderr, "fgmpi-checkpoint: no thread: only the program can ask for checkpoints\n");
-  pthread_attr_destroy(&attributes);
 }
 
 }  // namespace fgmpi::checkpoint

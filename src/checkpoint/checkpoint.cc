@@ -1,16 +1,14 @@
 // When a checkpoint is taken, and what is done then: all objects are thrown away and made again in
 // the running job (FGMPI_CHECKPOINT=remake), as a restart does.
-#include <dlfcn.h>
-#include <pthread.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 #include "base/hash.h"
+#include "checkpoint/process_thread.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/rounds.h"
 #include "checkpoint/stop.h"
@@ -30,8 +28,6 @@ struct TestMode {
   uint64_t microseconds = 0, random_state = 1;  ///< 0: never
 };
 TestMode g_mode;
-
-decltype(&pthread_create) g_create_thread = nullptr;
 
 /// Asks for stops at random moments, as somebody outside of the job would.
 void* ask_at_random(void*) {
@@ -96,19 +92,11 @@ void read_mode(const char* text) {
   g_mode.microseconds = number * (milliseconds ? 1000 : 1);
   if (end[2] == ',') g_mode.random_state = std::strtoull(end + 3, nullptr, 10) + 1;
   g_coordinator.set_talks(false);
-  // The thread is not the program's, so that the library must not know of it.
-  if (void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD))
-    g_create_thread = reinterpret_cast<decltype(&pthread_create)>(dlsym(libc, "pthread_create"));
 }
 
 void start_asking(const LayerRank& rank) {
-  if (rank.world_rank != 0 || g_mode.microseconds == 0 || !g_create_thread) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  g_create_thread(&thread, nullptr, ask_at_random, nullptr);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (rank.world_rank == 0 && g_mode.microseconds != 0)
+    start_process_thread(ask_at_random, nullptr);
 }
 
 void report_remade(const LayerRank& rank) {

@@ -24,6 +24,7 @@
 #include "checkpoint/file/folder.h"
 #include "checkpoint/file/reader.h"
 #include "launcher/mpiexec/hydra_run.h"
+#include "launcher/mpiexec/program.h"
 
 namespace fgmpi::launcher {
 namespace {
@@ -58,13 +59,6 @@ Words options_to_keep(const Words& options) {
     if (known && equals == name.npos) ++i;  // the value
   }
   return kept;
-}
-
-std::vector<char*> pointers_to(const Words& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 /// Reads the job's words (checkpoint/save.h) at the start of a file.

@@ -294,6 +294,13 @@ int exit_status(const Status& status) {
                                                       : 1;
 }
 
+std::vector<char*> pointers_to(const Words& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 int wait_for_child(pid_t child) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

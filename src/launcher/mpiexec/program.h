@@ -41,6 +41,9 @@ bool environment_names_hosts();
 
 int exit_status(const Status& status);
 
+/// The words as execve() takes them: pointers into them, and a null pointer behind.
+std::vector<char*> pointers_to(const Words& words);
+
 /// Waits until the child has ended. Returns its exit status as shells do: 128 and the signal's
 /// number where a signal has ended it.
 int wait_for_child(pid_t child);

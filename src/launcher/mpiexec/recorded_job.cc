@@ -39,13 +39,6 @@ namespace {
 constexpr std::pair<const char*, const char*> kSettingsOfRun[] = {
     {"FGMPI_WATCH", "off"}, {"FGMPI_FILE_ENGINE", "direct"}, {"FGMPI_PACK_STACKS", "off"}};
 
-std::vector<char*> pointers(const Words& words) {
-  std::vector<char*> out;
-  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
-  out.push_back(nullptr);
-  return out;
-}
-
 /// Places the descriptor where the process expects it, to be inherited.
 Status place_descriptor(int fd, int wanted) {
   if (dup2(fd, wanted) != wanted)
@@ -64,7 +57,7 @@ Status execute(const RecordedRun& run) {
   if (personality(ADDR_NO_RANDOMIZE) < 0)
     return error(MPI_ERR_OTHER, "the system does not let the run have fixed addresses: %s",
                  std::strerror(errno));
-  execve(run.path.c_str(), pointers(run.words).data(), pointers(run.environment).data());
+  execve(run.path.c_str(), pointers_to(run.words).data(), pointers_to(run.environment).data());
   return error(MPI_ERR_OTHER, "%s: %s", run.path.c_str(), std::strerror(errno));
 }
 
@@ -262,7 +255,7 @@ Status execute_debugger(const RecordedRun& run, const LaunchPlan::Rewind& wishes
                              "fgmpi rewind '" + file + "'"});
   words.insert(words.end(), wishes.debugger.begin() + 1, wishes.debugger.end());
   words.push_back(run.path);
-  execvp(words[0].c_str(), pointers(words).data());
+  execvp(words[0].c_str(), pointers_to(words).data());
   return error(MPI_ERR_OTHER, "%s: %s", words[0].c_str(), std::strerror(errno));
 }
 

@@ -42,9 +42,6 @@ ProcessSlots process_slots() {
   ProcessSlots slots;
   slots.slots = places.slots;
   slots.stride = places.stride;
-  slots.stacks_end = places.stacks_end;
-  slots.images = places.images;
-  slots.heap = places.heap;
   slots.stack_bytes = sched::rank_proclet(0)->stack_size;
   slots.count = g_program.ranks;
   const PresumedRanks ranks = presumed_ranks(g_program.ranks);
