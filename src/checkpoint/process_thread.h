@@ -1,5 +1,5 @@
-// A thread of the process that belongs to no rank: the library must not know of it, so that it is the
-// C library's own, and no signal of the program runs on it.
+// A thread of the process that belongs to no rank: the library must not know of it, so that it is
+// the C library's own, and no signal of the program runs on it.
 //
 // Thread rule: any thread.
 #pragma once
