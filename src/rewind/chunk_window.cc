@@ -38,4 +38,16 @@ bool ChunkWindow::unpack(const uint8_t* from, size_t packed, uint8_t* chunk) {
   return true;
 }
 
+size_t pack_alone(const uint8_t* chunk, uint8_t* to, size_t room) {
+  const int packed = LZ4_compress_fast_extState(&g_table, chars(chunk), chars(to), kChunkBytes,
+                                                static_cast<int>(room), 1);
+  return packed > 0 ? static_cast<size_t>(packed) : 0;
+}
+
+bool unpack_alone(const uint8_t* from, size_t packed, uint8_t* chunk) {
+  const int size =
+      LZ4_decompress_safe(chars(from), chars(chunk), static_cast<int>(packed), kChunkBytes);
+  return size == static_cast<int>(kChunkBytes);
+}
+
 }  // namespace fgmpi::rewind

@@ -28,4 +28,8 @@ class ChunkWindow {
   uint8_t before_[kChunkBytes];
 };
 
+/// As ChunkWindow::pack() and unpack(), for a chunk that needs no other one.
+size_t pack_alone(const uint8_t* chunk, uint8_t* to, size_t room);
+bool unpack_alone(const uint8_t* from, size_t packed, uint8_t* chunk);
+
 }  // namespace fgmpi::rewind

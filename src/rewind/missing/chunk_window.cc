@@ -7,5 +7,7 @@ namespace fgmpi::rewind {
 void ChunkWindow::add(const uint8_t*) {}
 size_t ChunkWindow::pack(const uint8_t*, uint8_t*, size_t) { return 0; }
 bool ChunkWindow::unpack(const uint8_t*, size_t, uint8_t*) { return false; }
+size_t pack_alone(const uint8_t*, uint8_t*, size_t) { return 0; }
+bool unpack_alone(const uint8_t*, size_t, uint8_t*) { return false; }
 
 }  // namespace fgmpi::rewind

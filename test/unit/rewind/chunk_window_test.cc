@@ -61,6 +61,25 @@ TEST(ChunkWindow, FindsTheChunkBefore) {
   EXPECT_LT(packer->pack(chunk.data(), packed.data(), packed.size()), kChunkBytes / 8);
 }
 
+TEST(ChunkWindow, PacksChunksThatNeedNoOther) {
+  if (!packs()) GTEST_SKIP() << "this build has no LZ4";
+  std::mt19937 random(4);
+  for (const unsigned alphabet : {1u, 7u, 256u}) {
+    const Bytes chunk = chunk_of(&random, alphabet, kChunkBytes);
+    Bytes packed(kChunkBytes), back(kChunkBytes);
+    const size_t size = pack_alone(chunk.data(), packed.data(), packed.size() - 1);
+    EXPECT_EQ(size == 0, alphabet == 256);
+    if (size == 0) continue;
+    ASSERT_TRUE(unpack_alone(packed.data(), size, back.data()));
+    EXPECT_EQ(chunk, back);
+    EXPECT_FALSE(unpack_alone(packed.data(), size - 1, back.data()));
+    for (int i = 0; i < 2'000; ++i) {
+      packed[random() % size] = static_cast<uint8_t>(random());
+      unpack_alone(packed.data(), size, back.data());
+    }
+  }
+}
+
 TEST(ChunkWindow, RefusesBrokenInput) {
   if (!packs()) GTEST_SKIP() << "this build has no LZ4";
   std::mt19937 random(3);
