@@ -72,6 +72,14 @@ long make_pair(const TrappedCall& call) {
   return result;
 }
 
+/// Another working folder: of the repeated run too, where there is one of this name.
+long change_folder(const TrappedCall& call) {
+  const int64_t result = begin_with_result(call);
+  end_input();
+  if (is_repeated()) make_call(call);
+  return result;
+}
+
 long make_memory(const TrappedCall& call) {
   const long fd = make_call(call);
   if (fd < 0) return fd;
@@ -166,6 +174,9 @@ long answer_descriptor_call(const TrappedCall& call) {
     case SYS_pipe2:
     case SYS_socketpair:
       return make_pair(call);
+    case SYS_chdir:
+    case SYS_fchdir:
+      return change_folder(call);
     case SYS_memfd_create:
       return make_memory(call);
     case SYS_close:
