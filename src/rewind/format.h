@@ -11,8 +11,11 @@
 // of inputs; the events are checksums themselves. A chunk that is sealed although its serial number
 // is still that of the open one was cut between the two steps: the sealed one counts.
 //
-//   kInputs   what came from outside, record by record (inputs.cc)
-//   kEvents   two bytes for each MPI call: a hash of the rank, the call and its arguments
+//   kInputs     what came from outside, record by record (inputs.cc)
+//   kEvents     two bytes for each MPI call: a hash of the rank, the call and its arguments
+//   kContents   where the files that the run only reads are kept (mpiexec -record-inputs): their
+//               blocks of kChunkBytes, each packed alone; it has no open chunk, and its serial
+//               numbers say which block a chunk is (content_serial)
 //
 // Everything is of one machine's kind: little-endian numbers.
 #pragma once
@@ -23,9 +26,9 @@
 namespace fgmpi::rewind {
 
 inline constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'r', 'e', 'c'};
-inline constexpr uint32_t kFormatVersion = 4;
+inline constexpr uint32_t kFormatVersion = 5;
 
-enum RecordingStream : uint32_t { kInputs, kEvents, kStreams };
+enum RecordingStream : uint32_t { kInputs, kEvents, kStreams, kContents = kStreams };
 
 inline constexpr size_t kChunkBytes = 64 << 10, kHeaderBytes = 4 << 10;
 inline constexpr size_t kMappedBytes = kHeaderBytes + kStreams * kChunkBytes;
@@ -55,6 +58,7 @@ struct RecordingHeader {
   uint64_t description_hash;
   uint64_t file_bytes;  ///< up to the end of the last sealed chunk
   uint64_t events;
+  uint64_t keeps_inputs;  ///< 1: what is read of files that the run only reads is kept
   OpenChunk open[kStreams];
 };
 static_assert(sizeof(RecordingHeader) <= kHeaderBytes);
@@ -67,6 +71,21 @@ struct SealedChunk {
   uint64_t serial;
 };
 
+/// Files are numbered from 1 on, in the order in which they are first opened.
+inline constexpr unsigned kBlockBits = 40;
+/// In place of a block: the KeptFile, filled up with zeros.
+inline constexpr uint64_t kFileBlock = (uint64_t{1} << kBlockBits) - 1;
+inline constexpr uint64_t kMostKeptFiles = 1 << 20;
+inline constexpr uint64_t content_serial(uint64_t file, uint64_t block) {
+  return file << kBlockBits | block;
+}
+
+/// A file as it was when it was opened. What is beyond its end, or was never read, is not kept.
+struct KeptFile {
+  uint64_t size;
+  char path[4096];
+};
+
 // Descriptors of the process. They have the same numbers when it is repeated, so that all others
 // have, too.
 inline constexpr int kRecordingFd = 1000;  ///< the file
@@ -74,5 +93,7 @@ inline constexpr int kStdoutFd = 1001;     ///< of a repeated run: standard outp
 inline constexpr int kStderrFd = 1002;
 inline constexpr int kControlFd = 1003;   ///< what mpiexec wants of a repeated run (control.h)
 inline constexpr int kFindingsFd = 1004;  ///< of a repeated run that is checked: its findings
+/// Of a repeated run whose inputs were kept: a folder with the file N under the name "N".
+inline constexpr int kInputsFd = 1005;
 
 }  // namespace fgmpi::rewind

@@ -53,18 +53,24 @@ bool read_header() {
          std::memcmp(h.magic, kMagic, sizeof kMagic) == 0 && h.version == kFormatVersion;
 }
 
-void seal(RecordingStream stream) {
-  StreamChunk& c = g_chunks[stream];
-  size_t stored = g_windows[stream].pack(c.bytes, g_packed.bytes, kChunkBytes - 1);
-  if (stored == 0) std::memcpy(g_packed.bytes, c.bytes, stored = kChunkBytes);
+/// Appends the chunk; `packed`: the bytes that lie in g_packed already, 0: it is stored as it is.
+void append_chunk(RecordingStream stream, uint64_t serial, const uint8_t* chunk, size_t packed) {
+  const size_t stored = packed ? packed : kChunkBytes;
+  if (!packed) std::memcpy(g_packed.bytes, chunk, kChunkBytes);
   const auto sum = static_cast<uint32_t>(hash_bytes(g_packed.bytes, stored));
-  g_packed.head = {stream, static_cast<uint32_t>(stored), kChunkBytes, sum, c.serial};
+  g_packed.head = {stream, static_cast<uint32_t>(stored), kChunkBytes, sum, serial};
   const size_t size = sizeof g_packed.head + stored;
   const long done = direct_call(SYS_pwrite64, kRecordingFd, &g_packed, size, header().file_bytes);
   if (done != static_cast<long>(size))
     refuse_run("the recording cannot be written: %s",
                done < 0 ? std::strerror(static_cast<int>(-done)) : "the file system is full");
   header().file_bytes += size;
+}
+
+void seal(RecordingStream stream) {
+  StreamChunk& c = g_chunks[stream];
+  append_chunk(stream, c.serial, c.bytes,
+               g_windows[stream].pack(c.bytes, g_packed.bytes, kChunkBytes - 1));
   header().open[stream] = {++c.serial, 0};
   c.at = 0;
   c.sum = 0;
@@ -161,6 +167,10 @@ void put_number(RecordingStream stream, uint64_t value) {
 void commit(RecordingStream stream) {
   const StreamChunk& c = g_chunks[stream];
   header().open[stream].end = c.at | uint64_t{c.sum} << 32;
+}
+
+void put_contents(uint64_t serial, const uint8_t* chunk) {
+  append_chunk(kContents, serial, chunk, pack_alone(chunk, g_packed.bytes, kChunkBytes - 1));
 }
 
 bool get(RecordingStream stream, void* bytes, size_t size) {

@@ -36,6 +36,9 @@ void put_number(RecordingStream stream, uint64_t value);
 /// Ends the record: from now on it is part of the file.
 void commit(RecordingStream stream);
 
+/// Appends a chunk of kContents.
+void put_contents(uint64_t serial, const uint8_t* chunk);
+
 // ---- Reading ------------------------------------------------------------------------------------
 
 /// Reads the next bytes. Returns false behind the last one.
