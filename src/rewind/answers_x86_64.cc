@@ -13,6 +13,7 @@
 #include "rewind/ends.h"
 #include "rewind/format.h"
 #include "rewind/inputs.h"
+#include "rewind/kept_files.h"
 #include "rewind/recording.h"
 #include "rewind/rules.h"
 #include "rewind/special_calls.h"
@@ -46,6 +47,25 @@ long given(const TrappedCall& call, const CallRule& rule) {
     for (const WrittenMemory& w : rule.written) pass_written(call, w, result);
   end_input();
   return result;
+}
+
+/// Keeps what the call has read of a file whose contents are kept. Returns false where the file has
+/// been changed: its data is recorded from now on.
+bool keep_read(const TrappedCall& call, uint64_t bytes) {
+  const long fd = call.arguments[0];
+  const uint32_t file = kept_file_of(fd);
+  if (!file) return true;
+  switch (call.number) {
+    case SYS_read:
+    case SYS_readv:
+      return keep_bytes(
+          fd, file, static_cast<uint64_t>(direct_call(SYS_lseek, fd, 0, SEEK_CUR)) - bytes, bytes);
+    case SYS_pread64:
+    case SYS_preadv:
+      return keep_bytes(fd, file, static_cast<uint64_t>(call.arguments[3]), bytes);
+    default:
+      return true;
+  }
 }
 
 long of_file(const TrappedCall& call, const CallRule& rule) {
@@ -84,6 +104,10 @@ int64_t begin_with_result(const TrappedCall& call) {
 int64_t begin_with_result(const TrappedCall& call, FileKind* kind) {
   auto passed = static_cast<int64_t>(kind_of(call.arguments[0]));
   int64_t result = is_recorded() ? make_call(call) : 0;
+  if (is_recorded() && result > 0 && !keep_read(call, static_cast<uint64_t>(result))) {
+    set_kind(call.arguments[0], FileKind::kGivenFile);
+    passed = static_cast<int64_t>(FileKind::kGivenFile);
+  }
   begin_call_input(call);
   pass(&passed);
   pass(&result);
@@ -111,13 +135,8 @@ void compare_input(long fd, uint64_t hash) {
   const uint32_t own = sum;
   pass_bytes(&sum, sizeof sum);
   if (sum == own) return;
-  char link[32] = "/proc/self/fd/", path[256];
-  size_t at = std::strlen(link);
-  for (long unit = 1000; unit > 0; unit /= 10)
-    if (fd >= unit || unit == 1) link[at++] = static_cast<char>('0' + fd / unit % 10);
-  link[at] = 0;
-  const long length = direct_call(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
-  path[std::max(length, 0L)] = 0;
+  char path[256];
+  find_path_behind(fd, path, sizeof path);
   report_difference("%s has other contents than in the recorded run", path);
 }
 

@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <termios.h>
 
+#include <cstdio>
+
 #include "rewind/descriptors.h"
 #include "rewind/ends.h"
 #include "rewind/format.h"
@@ -17,13 +19,23 @@
 namespace fgmpi::rewind {
 namespace {
 
-constexpr long kFirstKept = kRecordingFd, kLastKept = kFindingsFd;
+constexpr long kFirstKept = kRecordingFd, kLastKept = kInputsFd;
 
-/// Opens, when the run is repeated, what the recorded run had opened as `fd`.
-void open_again(const TrappedCall& call, FileKind kind, const char* path, long fd) {
+/// Opens a file whose contents were kept: the file as mpiexec has found it to be, or what it has
+/// made of the kept contents.
+long open_kept(int64_t file, long flags) {
+  char name[24];
+  std::snprintf(name, sizeof name, "%lld", static_cast<long long>(file));
+  return direct_call(SYS_openat, kInputsFd, name, flags & ~(O_CREAT | O_NOFOLLOW), 0);
+}
+
+/// Opens, when the run is repeated, what the recorded run had opened as `fd`. `kept`: the number of
+/// its kept file, or 0.
+void open_again(const TrappedCall& call, FileKind kind, const char* path, long fd, int64_t kept,
+                long flags) {
   const bool again =
       kind == FileKind::kInput || kind == FileKind::kMemory || kind == FileKind::kFolder;
-  const long own = again ? make_call(call) : -1;
+  const long own = kept ? open_kept(kept, flags) : again ? make_call(call) : -1;
   if (own < 0 && kind == FileKind::kInput)
     report_difference("%s cannot be opened: error %ld", path, -own);
   if (own < 0) return stand_in(fd);
@@ -37,14 +49,20 @@ long open_file(const TrappedCall& call) {
   const auto* path = reinterpret_cast<const char*>(call.arguments[at ? 1 : 0]);
   const long flags =
       call.number == SYS_creat ? O_CREAT | O_WRONLY | O_TRUNC : call.arguments[at ? 2 : 1];
-  int64_t fd = is_recorded() ? make_call(call) : 0, kind = 0;
+  int64_t fd = is_recorded() ? make_call(call) : 0, kind = 0, kept = 0;
   if (is_recorded() && fd >= 0) kind = static_cast<int64_t>(kind_of_opened(fd, path, flags));
   begin_call_input(call);
   pass(&fd);
   pass(&kind);
+  if (header().keeps_inputs) {
+    kept = is_recorded() ? kept_file_of(fd) : 0;
+    pass(&kept);
+  }
   if (fd >= 0) {
-    if (is_repeated()) open_again(call, static_cast<FileKind>(kind), path, fd);
-    set_kind(fd, static_cast<FileKind>(kind));
+    if (is_repeated()) {
+      open_again(call, static_cast<FileKind>(kind), path, fd, kept, flags);
+      set_kind(fd, static_cast<FileKind>(kind));
+    }
     struct stat s {};
     if (static_cast<FileKind>(kind) == FileKind::kInput) {
       direct_call(SYS_fstat, fd, &s);
@@ -117,7 +135,7 @@ long duplicate(const TrappedCall& call) {
   if (is_kept(call.arguments[0]) || (call.number != SYS_dup && is_kept(call.arguments[1])))
     return -EBADF;
   const long fd = make_call(call);
-  set_kind(fd, kind_of(call.arguments[0]));
+  copy_kind(call.arguments[0], fd);
   return fd;
 }
 
@@ -127,7 +145,7 @@ long control_file(const TrappedCall& call) {
   const bool duplicates = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
   if (duplicates || command == F_GETFD || command == F_SETFD) {
     const long result = make_call(call);
-    if (duplicates) set_kind(result, kind_of(call.arguments[0]));
+    if (duplicates) copy_kind(call.arguments[0], result);
     return result;
   }
   FileKind kind;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "rewind/format.h"
+#include "rewind/kept_files.h"
 #include "rewind/recording.h"
 #include "rewind/trap.h"
 
@@ -28,6 +29,7 @@ struct FileNumber {
 
 constexpr size_t kMostCached = 1024, kMostWritten = 1024, kMostDevices = 8;
 FileKind g_kinds[kMostCached];
+uint32_t g_kept_files[kMostCached];
 /// Files that the run has opened for writing: their data is recorded from then on.
 FileNumber g_written[kMostWritten];
 size_t g_written_count = 0;
@@ -100,7 +102,18 @@ FileKind kind_of(long fd) {
 }
 
 void set_kind(long fd, FileKind kind) {
-  if (fd >= 0 && fd < static_cast<long>(kMostCached)) g_kinds[fd] = kind;
+  if (fd < 0 || fd >= static_cast<long>(kMostCached)) return;
+  g_kinds[fd] = kind;
+  g_kept_files[fd] = 0;
+}
+
+void copy_kind(long from, long to) {
+  set_kind(to, kind_of(from));
+  if (to >= 0 && to < static_cast<long>(kMostCached)) g_kept_files[to] = kept_file_of(from);
+}
+
+uint32_t kept_file_of(long fd) {
+  return fd >= 0 && fd < static_cast<long>(kMostCached) ? g_kept_files[fd] : 0;
 }
 
 void add_memory_device(long fd) {
@@ -123,6 +136,13 @@ FileKind kind_of_opened(long fd, const char* path, long flags) {
     forget_inputs();
   }
   set_kind(fd, FileKind::kUnknown);
+  if (kind_of(fd) == FileKind::kInput && header().keeps_inputs) {
+    const uint32_t file = add_kept_file(fd);
+    if (file)
+      g_kept_files[fd] = file;
+    else
+      set_kind(fd, FileKind::kGivenFile);
+  }
   return kind_of(fd);
 }
 

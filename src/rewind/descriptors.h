@@ -25,10 +25,17 @@ void look_at_standard_files();
 
 /// The kind of a descriptor of the recorded run.
 FileKind kind_of(long fd);
-/// Sets the kind of a descriptor, kUnknown when it has been closed.
+/// Sets the kind of a descriptor, kUnknown when it has been closed. Its file is kept no more.
 void set_kind(long fd, FileKind kind);
+/// Gives a descriptor the kind and the kept file of another one.
+void copy_kind(long from, long to);
 
-/// A file has been opened: `flags` as of open(). Called while the run is recorded.
+/// The number of the kept file (kept_files.h) behind a descriptor of a run whose inputs are kept;
+/// 0: there is none.
+uint32_t kept_file_of(long fd);
+
+/// A file has been opened: `flags` as of open(). Called while the run is recorded. Where inputs are
+/// kept, it is from now on.
 FileKind kind_of_opened(long fd, const char* path, long flags);
 /// A file of memfd_create: memory from now on, also behind other descriptors.
 void add_memory_device(long fd);

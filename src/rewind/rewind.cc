@@ -22,6 +22,7 @@
 #include "rewind/events.h"
 #include "rewind/hooks.h"
 #include "rewind/inputs.h"
+#include "rewind/kept_files.h"
 #include "rewind/recording.h"
 #include "rewind/signals.h"
 #include "rewind/snapshots.h"
@@ -129,6 +130,7 @@ Status begin() {
   if (!mode) return {};
   const bool repeats = std::strcmp(mode, "rewind") == 0;
   const char* failed = open_recording(repeats ? RunMode::kRepeated : RunMode::kRecorded);
+  if (!failed && !repeats && header().keeps_inputs) failed = begin_keeping();
   if (!failed) {
     look_at_standard_files();
     ControlOrder order{};

@@ -19,6 +19,7 @@
 #include "rewind/events.h"
 #include "rewind/format.h"
 #include "rewind/inputs.h"
+#include "rewind/kept_files.h"
 #include "rewind/recording.h"
 
 namespace fgmpi::rewind {
@@ -33,6 +34,10 @@ long map(const TrappedCall& call) {
   const long flags = call.arguments[3], fd = call.arguments[4];
   if (!(flags & MAP_ANONYMOUS) && kind_of(fd) == FileKind::kGivenFile && is_recorded())
     refuse_run("it maps a file that it writes, or a device, into its memory");
+  const uint32_t kept = flags & MAP_ANONYMOUS ? 0 : kept_file_of(fd);
+  if (kept && !keep_bytes(fd, kept, static_cast<uint64_t>(call.arguments[5]),
+                          static_cast<uint64_t>(call.arguments[1])))
+    refuse_run("it maps a file that is changed meanwhile into its memory");
   return answer_placed(call, "a hash of the address of a mapping");
 }
 
