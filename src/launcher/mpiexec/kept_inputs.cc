@@ -1,0 +1,135 @@
+// The index of kept contents, their comparison with files, and files that are made of them.
+
+#include "launcher/mpiexec/kept_inputs.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/hash.h"
+#include "launcher/mpiexec/job_folder.h"
+#include "rewind/chunk_window.h"
+
+namespace fgmpi::launcher {
+namespace {
+
+using rewind::KeptFile;
+using rewind::SealedChunk;
+
+using ChunkBytes = std::vector<uint8_t>;
+
+/// The bytes of a block that lie in the file.
+size_t bytes_in(const KeptFile& file, uint64_t block) {
+  const uint64_t at = block * rewind::kChunkBytes;
+  return at < file.size ? std::min<uint64_t>(file.size - at, rewind::kChunkBytes) : 0;
+}
+
+bool read_all(int fd, void* to, size_t size, uint64_t at) {
+  auto* bytes = static_cast<char*>(to);
+  while (size > 0) {
+    const ssize_t n = pread(fd, bytes, size, static_cast<off_t>(at));
+    if (n <= 0) {
+      if (n == 0) errno = 0;
+      return false;
+    }
+    bytes += n;
+    at += static_cast<uint64_t>(n);
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+/// A descriptor that closes itself.
+struct OpenedFile {
+  int fd;
+  explicit OpenedFile(int opened) : fd(opened) {}
+  ~OpenedFile() {
+    if (fd >= 0) close(fd);
+  }
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
+};
+
+Status damaged(const char* path) {
+  return error(MPI_ERR_FILE, "the contents that were kept of %s are damaged",
+               *path ? path : "an input");
+}
+
+std::string words_of_error() {
+  if (errno == ENOENT || errno == ENOTDIR) return "is gone";
+  return std::string("cannot be read (") + std::strerror(errno) + ")";
+}
+
+}  // namespace
+
+KeptInputs::~KeptInputs() { remove_job_folder(folder_); }
+
+Status KeptInputs::read_index(const rewind::RecordingHeader& header) {
+  SealedChunk head;
+  uint64_t at = rewind::kMappedBytes + header.description_bytes;
+  for (; at + sizeof head <= header.file_bytes; at += sizeof head + head.stored) {
+    if (!read_all(recording_, &head, sizeof head, at) || head.stored > rewind::kChunkBytes)
+      return damaged("");
+    if (head.stream != rewind::kContents) continue;
+    KeptVersion& kept = files_[head.serial >> rewind::kBlockBits];
+    const uint64_t block = head.serial & rewind::kFileBlock;
+    if (block != rewind::kFileBlock) {
+      kept.blocks.push_back({block, at + sizeof head, head});
+      continue;
+    }
+    ChunkBytes chunk(rewind::kChunkBytes);
+    FGMPI_TRY(read_block({block, at + sizeof head, head}, chunk.data()));
+    std::memcpy(&kept.file, chunk.data(), sizeof kept.file);
+    kept.is_described = kept.file.path[sizeof kept.file.path - 1] == 0;
+  }
+  for (const auto& [number, kept] : files_)
+    if (!kept.is_described || kept.file.size > INT64_MAX) return damaged("");
+  return {};
+}
+
+Status KeptInputs::read_block(const KeptBlock& block, uint8_t* chunk) const {
+  ChunkBytes packed(block.head.stored);
+  if (!read_all(recording_, packed.data(), packed.size(), block.at) ||
+      static_cast<uint32_t>(hash_bytes(packed.data(), packed.size())) != block.head.checksum)
+    return damaged("");
+  if (packed.size() < rewind::kChunkBytes)
+    return rewind::unpack_alone(packed.data(), packed.size(), chunk) ? Status() : damaged("");
+  std::memcpy(chunk, packed.data(), packed.size());
+  return {};
+}
+
+Status KeptInputs::compare(const KeptVersion& kept, std::string* difference) const {
+  const OpenedFile file(open(kept.file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat s {};
+  if (file.fd < 0 || fstat(file.fd, &s) != 0) {
+    *difference = words_of_error();
+    return {};
+  }
+  if (!S_ISREG(s.st_mode)) {
+    *difference = "is no file any more";
+    return {};
+  }
+  if (static_cast<uint64_t>(s.st_size) != kept.file.size) {
+    *difference = "has " + std::to_string(s.st_size) + " bytes, " + std::to_string(kept.file.size) +
+                  " in the recorded run";
+    return {};
+  }
+  ChunkBytes then(rewind::kChunkBytes), now(rewind::kChunkBytes);
+  for (const KeptBlock& block : kept.blocks) {
+    if (Status read = read_block(block, then.data()); !read.ok()) return damaged(kept.file.path);
+    const size_t size = bytes_in(kept.file, block.block);
+    if (!read_all(file.fd, now.data(), size, block.block * rewind::kChunkBytes))
+      *difference = words_of_error();
+    else if (std::memcmp(then.data(), now.data(), size) != 0)
+      *difference = "has other contents";
+    if (!difference->empty()) return {};
+  }
+  return {};
+}
+
+}  // namespace fgmpi::launcher
