@@ -68,7 +68,8 @@ struct LaunchPlan {
   } predict;
   /// -record: the program, which mpiexec executes in its place.
   struct Record {
-    std::string file;  ///< "": not wanted
+    std::string file;           ///< "": not wanted
+    bool keeps_inputs = false;  ///< -record-inputs
     int64_t ranks = 0;
     Words program;
     std::vector<std::pair<std::string, std::string>> variables;

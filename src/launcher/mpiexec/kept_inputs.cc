@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/hash.h"
@@ -20,6 +21,9 @@ namespace {
 
 using rewind::KeptFile;
 using rewind::SealedChunk;
+
+/// Files that are named one by one; of more only the number is written.
+constexpr size_t kMostNamed = 5;
 
 using ChunkBytes = std::vector<uint8_t>;
 
@@ -37,6 +41,17 @@ bool read_all(int fd, void* to, size_t size, uint64_t at) {
       if (n == 0) errno = 0;
       return false;
     }
+    bytes += n;
+    at += static_cast<uint64_t>(n);
+    size -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+bool write_all(int fd, const uint8_t* bytes, size_t size, uint64_t at) {
+  while (size > 0) {
+    const ssize_t n = pwrite(fd, bytes, size, static_cast<off_t>(at));
+    if (n <= 0) return false;
     bytes += n;
     at += static_cast<uint64_t>(n);
     size -= static_cast<size_t>(n);
@@ -129,6 +144,57 @@ Status KeptInputs::compare(const KeptVersion& kept, std::string* difference) con
       *difference = "has other contents";
     if (!difference->empty()) return {};
   }
+  return {};
+}
+
+Status KeptInputs::write(const KeptVersion& kept, const std::string& path) const {
+  const OpenedFile file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700));
+  bool done = file.fd >= 0 && ftruncate(file.fd, static_cast<off_t>(kept.file.size)) == 0;
+  ChunkBytes chunk(rewind::kChunkBytes);
+  for (const KeptBlock& block : kept.blocks) {
+    if (!done) break;
+    if (Status read = read_block(block, chunk.data()); !read.ok()) return damaged(kept.file.path);
+    done = write_all(file.fd, chunk.data(), bytes_in(kept.file, block.block),
+                     block.block * rewind::kChunkBytes);
+  }
+  if (!done)
+    return error(MPI_ERR_FILE, "%s, made of the kept contents of %s: %s", path.c_str(),
+                 kept.file.path, std::strerror(errno));
+  return {};
+}
+
+Status KeptInputs::make(int recording, const rewind::RecordingHeader& header) {
+  if (!header.keeps_inputs) return {};
+  recording_ = recording;
+  FGMPI_TRY(read_index(header));
+  FGMPI_TRY(make_job_folder("-rewind", false, &folder_));
+  size_t changed = 0;
+  for (const auto& [number, kept] : files_) {
+    std::string difference;
+    FGMPI_TRY(compare(kept, &difference));
+    const std::string path = folder_ + "/" + std::to_string(number);
+    if (difference.empty()) {
+      if (symlink(kept.file.path, path.c_str()) != 0)
+        return error(MPI_ERR_FILE, "%s: %s", path.c_str(), std::strerror(errno));
+      continue;
+    }
+    FGMPI_TRY(write(kept, path));
+    if (changed++ < kMostNamed)
+      std::fprintf(stderr, "mpiexec: -rewind: %s %s: its contents in the recording are used\n",
+                   kept.file.path, difference.c_str());
+  }
+  if (changed > kMostNamed)
+    std::fprintf(stderr, "mpiexec: -rewind: also for %zu other files\n", changed - kMostNamed);
+  return {};
+}
+
+Status KeptInputs::place() const {
+  if (folder_.empty()) return {};
+  const int folder = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 || dup2(folder, rewind::kInputsFd) < 0)
+    return error(MPI_ERR_OTHER, "descriptor %d, for %s: %s", rewind::kInputsFd, folder_.c_str(),
+                 std::strerror(errno));
+  close(folder);
   return {};
 }
 

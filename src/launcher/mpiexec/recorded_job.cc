@@ -23,6 +23,7 @@
 #include "check/findings/spool.h"
 #include "launcher/mpiexec/checked_job.h"
 #include "launcher/mpiexec/inherited_files.h"
+#include "launcher/mpiexec/kept_inputs.h"
 #include "launcher/mpiexec/listed_events.h"
 #include "launcher/mpiexec/program.h"
 #include "launcher/mpiexec/recorded_page.h"
@@ -100,7 +101,9 @@ struct RunAgain {
   int findings = -1;  ///< the file of the checker's findings; -1: there is none
   bool is_shown = true;
   StandInFiles files;
+  const KeptInputs& inputs;
 
+  explicit RunAgain(const KeptInputs& kept) : inputs(kept) {}
   Status start(const RecordedRun& run, const rewind::ControlOrder& order);
   /// Writes the words of the loader, of libraries that were loaded, and of the library before it
   /// repeats: what comes behind them is written by the process itself.
@@ -121,6 +124,7 @@ Status RunAgain::start(const RecordedRun& run, const rewind::ControlOrder& order
     Status failed = place_descriptor(ends[1], rewind::kControlFd);
     if (failed.ok() && findings >= 0) failed = place_descriptor(findings, rewind::kFindingsFd);
     if (failed.ok()) failed = files.place();
+    if (failed.ok()) failed = inputs.place();
     if (failed.ok()) failed = execute(run);
     dprintf(rewind::kStderrFd, "mpiexec: -rewind: %s\n", failed.what().c_str());
     _exit(1);
@@ -148,8 +152,8 @@ int RunAgain::finish() {
 }
 
 /// Repeats the run, with its output.
-Status repeat(const RecordedRun& run, int* status) {
-  RunAgain again;
+Status repeat(const RecordedRun& run, const KeptInputs& inputs, int* status) {
+  RunAgain again(inputs);
   FGMPI_TRY(again.start(run, {UINT64_MAX, 0, 0, 1, 0}));
   *status = again.finish();
   return {};
@@ -157,7 +161,8 @@ Status repeat(const RecordedRun& run, int* status) {
 
 /// -check: repeats the run with its output, and with the checker, which has been loaded when it was
 /// recorded, too.
-Status check(const RecordedRun& run, const LaunchPlan& plan, CheckedJob* checked, int* status) {
+Status check(const RecordedRun& run, const KeptInputs& inputs, const LaunchPlan& plan,
+             CheckedJob* checked, int* status) {
   const bool loaded = std::any_of(run.files.begin(), run.files.end(), [](const BuildFile& file) {
     return file.path.ends_with(kChecker);
   });
@@ -170,7 +175,7 @@ Status check(const RecordedRun& run, const LaunchPlan& plan, CheckedJob* checked
   if (const char* given = environment::text(environment::kCheckKinds))
     findings::parse_kinds(given, &kinds);
   const std::string path = checked->folder() + "/" + findings::kSpoolPrefix + "rewound";
-  RunAgain again;
+  RunAgain again(inputs);
   again.findings = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (again.findings < 0) return error(MPI_ERR_FILE, "%s: %s", path.c_str(), std::strerror(errno));
   Status started = again.start(run, {UINT64_MAX, 0, 0, 1, kinds});
@@ -182,8 +187,9 @@ Status check(const RecordedRun& run, const LaunchPlan& plan, CheckedJob* checked
 
 constexpr rewind::ControlOrder kListsEvents = {UINT64_MAX, 1, 0, 0, 0};
 
-Status list_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
-  RunAgain again;
+Status list_events(const RecordedRun& run, const KeptInputs& inputs,
+                   const LaunchPlan::Rewind& wishes, int* status) {
+  RunAgain again(inputs);
   FGMPI_TRY(again.start(run, kListsEvents));
   print_events(again.control, again.child, wishes);
   *status = again.finish();
@@ -197,9 +203,10 @@ std::string end_of(const rewind::RecordingHeader& header) {
 }
 
 /// -report: the page is made of the events.
-Status report_events(const RecordedRun& run, const rewind::RecordingHeader& header,
-                     const std::string& recording, const std::string& page, int* status) {
-  RunAgain again;
+Status report_events(const RecordedRun& run, const KeptInputs& inputs,
+                     const rewind::RecordingHeader& header, const std::string& recording,
+                     const std::string& page, int* status) {
+  RunAgain again(inputs);
   FGMPI_TRY(again.start(run, kListsEvents));
   ReportReader reader(again.control);
   RunEvents events(again.child, &reader);
@@ -216,8 +223,9 @@ Status report_events(const RecordedRun& run, const rewind::RecordingHeader& head
 }
 
 /// -goto: visits events.
-Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, int* status) {
-  RunAgain again;
+Status visit_events(const RecordedRun& run, const KeptInputs& inputs,
+                    const LaunchPlan::Rewind& wishes, int* status) {
+  RunAgain again(inputs);
   constexpr rewind::ControlOrder kLeavesSnapshots = {UINT64_MAX, 1, 1, 0, 0};
   FGMPI_TRY(again.start(run, kLeavesSnapshots));
   RewoundRun rewound(again.child, again.control, settings::size(settings::kRewindMemory));
@@ -231,9 +239,10 @@ Status visit_events(const RecordedRun& run, const LaunchPlan::Rewind& wishes, in
 }
 
 /// Prepares this process, or a child, to become the run once more.
-Status prepare_again(RecordedRun* run, int fd) {
+Status prepare_again(RecordedRun* run, const rewind::RecordingHeader& header, int fd) {
   FGMPI_TRY(run->check_files());
-  if (chdir(run->folder.c_str()) != 0)
+  // A run whose inputs were kept opens no file by its name.
+  if (chdir(run->folder.c_str()) != 0 && !(header.keeps_inputs && chdir("/") == 0))
     return error(MPI_ERR_OTHER, "%s: %s", run->folder.c_str(), std::strerror(errno));
   const std::string name = std::string(environment::name(environment::kRewind)) + "=";
   for (std::string& variable : run->environment)
@@ -284,7 +293,8 @@ Status record(const LaunchPlan& plan, const std::string& library_folder) {
   FGMPI_TRY(find_files(library_folder, &run));
   run.inherited = find_inherited_files();
   int fd = -1;
-  FGMPI_TRY(run.create(plan.record.file, static_cast<uint32_t>(plan.record.ranks), &fd));
+  FGMPI_TRY(run.create(plan.record.file, static_cast<uint32_t>(plan.record.ranks),
+                       plan.record.keeps_inputs, &fd));
   FGMPI_TRY(place_descriptor(fd, rewind::kRecordingFd));
   return execute(run);
 }
@@ -308,17 +318,19 @@ int rewind(const LaunchPlan& plan, const std::string& library_folder, CheckedJob
   std::error_code failed;  // the working folder changes
   const std::string page = std::filesystem::absolute(plan.report.file, failed).string();
   const std::string recording = std::filesystem::absolute(plan.rewind.file, failed).string();
-  if (done.ok()) done = prepare_again(&run, fd);
+  KeptInputs inputs;
+  if (done.ok()) done = prepare_again(&run, header, fd);
+  if (done.ok()) done = inputs.make(fd, header);
   if (done.ok() && plan.rewind.lists)
-    done = list_events(run, plan.rewind, &status);
+    done = list_events(run, inputs, plan.rewind, &status);
   else if (done.ok() && !plan.report.file.empty())
-    done = report_events(run, header, recording, page, &status);
+    done = report_events(run, inputs, header, recording, page, &status);
   else if (done.ok() && plan.rewind.visits)
-    done = visit_events(run, plan.rewind, &status);
+    done = visit_events(run, inputs, plan.rewind, &status);
   else if (done.ok() && plan.check)
-    done = check(run, plan, checked, &status);
+    done = check(run, inputs, plan, checked, &status);
   else if (done.ok())
-    done = repeat(run, &status);
+    done = repeat(run, inputs, &status);
   if (!done.ok()) std::fprintf(stderr, "mpiexec: -rewind: %s\n", done.what().c_str());
   return status;
 }

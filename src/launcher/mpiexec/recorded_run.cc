@@ -110,7 +110,8 @@ Status RecordedRun::check_files() const {
   return {};
 }
 
-Status RecordedRun::create(const std::string& file, uint32_t ranks, int* fd) const {
+Status RecordedRun::create(const std::string& file, uint32_t ranks, bool keeps_inputs,
+                           int* fd) const {
   *fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (*fd < 0) return file_error(file);
   const std::vector<uint8_t> description = to_bytes();
@@ -118,6 +119,7 @@ Status RecordedRun::create(const std::string& file, uint32_t ranks, int* fd) con
   std::memcpy(header.magic, rewind::kMagic, sizeof header.magic);
   header.version = rewind::kFormatVersion;
   header.ranks = ranks;
+  header.keeps_inputs = keeps_inputs;
   header.description_bytes = description.size();
   header.description_hash = hash_bytes(description.data(), description.size());
   header.file_bytes = rewind::kMappedBytes + description.size();

@@ -39,7 +39,8 @@ struct RecordedRun {
   Status check_files() const;
 
   /// Creates the file of a recording that begins. Returns its descriptor in *fd.
-  Status create(const std::string& file, uint32_t ranks, int* fd) const;
+  /// `keeps_inputs`: with the contents of the files that it only reads.
+  Status create(const std::string& file, uint32_t ranks, bool keeps_inputs, int* fd) const;
   static Status open(const std::string& file, RecordedRun* out, rewind::RecordingHeader* header,
                      int* fd);
 };
