@@ -17,6 +17,8 @@ Status check_recording(const LaunchPlan& plan, const std::vector<ProgramSection>
     return error(MPI_ERR_ARG, "-events, -goto: allowed is one of them, with -rewind");
   if (filters && !plan.rewind.lists)
     return error(MPI_ERR_ARG, "-call, -partner, -comm: allowed with -rewind FILE -events");
+  if (plan.record.keeps_inputs && !records)
+    return error(MPI_ERR_ARG, "-record-inputs: allowed with -record FILE");
   if (!records && !rewinds) return {};
   const bool reports_only = rewinds && !plan.report.file.empty() && !plan.report.summary &&
                             !plan.report.progress && !plan.rewind.lists && !visits;
@@ -28,7 +30,7 @@ Status check_recording(const LaunchPlan& plan, const std::vector<ProgramSection>
       (plan.check && !checks_only) || (plan.report.any() && !reports_only) || plan.survives ||
       tracked || !plan.predict.machine.empty())
     return error(MPI_ERR_ARG, "%s: allowed beside it are %s", option.c_str(),
-                 records ? "-n, -nfg, -ranks, -env, -genv, -x and -replay"
+                 records ? "-record-inputs, -n, -nfg, -ranks, -env, -genv, -x and -replay"
                          : "-events, -goto, -report or -check");
   const ProgramSection& s = sections[0];
   if (sections.size() != 1)

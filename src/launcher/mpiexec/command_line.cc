@@ -42,7 +42,8 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "prepend-rank",
                                           "verbose",
                                           "disable-auto-cleanup",
-                                          "restart-on-failure"};
+                                          "restart-on-failure",
+                                          "record-inputs"};
 /// Options that are handled here and followed by the name of a file or folder.
 constexpr std::string_view kNamesOfFiles[] = {
     "track",  "report",     "check-report", "explore-files", "resume",
@@ -214,6 +215,7 @@ class Parser {
     if (name == "dry-run") dry_run_ = true;
     if (name == "ft" || name == "disable-auto-cleanup") plan->survives = true;
     if (name == "restart-on-failure") plan->checkpoint.on_failure = true;
+    if (name == "record-inputs") plan->record.keeps_inputs = true;
     if (name == "summary") plan->report.summary = true;
     if (name == "progress") plan->report.progress = true;
     if (name == "predict-explain") plan->predict.explains = true;

@@ -68,6 +68,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -fuzz N           N executions in orders that are drawn, rare ones more often; findings and witnesses as of -explore
   -replay FILE      repeats an execution that -explore has left a witness of; "-replay FILE gdb --args program" in gdb
   -record FILE      records the run, with all ranks in one process: docs/rewinding.md; with -replay: a witness's execution
+  -record FILE -record-inputs  the files that it only reads are kept in FILE, too: they may change or go
   -rewind FILE      repeats a recorded run; with -goto EVENT: goes there
   -rewind FILE -check  reports what the recorded program did wrong
   -rewind FILE -report F.html  writes a page with the run's timeline, where a click shows how to go to a call

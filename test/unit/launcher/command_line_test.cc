@@ -395,6 +395,8 @@ TEST(CommandLine, RecordingRefusesWhatItDoesNotKnow) {
                            "-record a -predict m p",
                            "-record a -explore p",
                            "-record a -host h p",
+                           "-record-inputs p",
+                           "-rewind a -record-inputs",
                            "-record a -replay w -n 3 p",
                            "-rewind a -replay w",
                            "-rewind a -report b.html -events",
