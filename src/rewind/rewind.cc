@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/environment.h"
+#include "base/error_line.h"
 #include "base/recorded_memory.h"
 #include "base/repeatable.h"
 #include "privatize/privatize.h"
@@ -20,6 +21,7 @@
 #include "rewind/descriptors.h"
 #include "rewind/ends.h"
 #include "rewind/events.h"
+#include "rewind/format.h"
 #include "rewind/hooks.h"
 #include "rewind/inputs.h"
 #include "rewind/kept_files.h"
@@ -139,6 +141,7 @@ Status begin() {
     g_repeatable_time = &kTime;
     pt2pt::fast::begin_turn_of_handles();
     g_untrapped_call = fgmpi_rewind_direct_call;
+    if (repeats) g_untrapped_errors = kStderrFd;
     failed = start_trap();
     // The number of the process is now the recorded one.
     if (!failed) privatize::restore_after_fork();

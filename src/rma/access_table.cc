@@ -2,10 +2,11 @@
 
 #include "rma/access_table.h"
 
-#include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "base/clock.h"
+#include "base/error_line.h"
 #include "base/page.h"
 #include "base/recorded_memory.h"
 #include "datatype/basic_type.h"
@@ -132,11 +133,11 @@ void AccessTable::enter(const AccessRecord& pattern, const AddressRuns& runs, bo
     compare(pattern, runs, most, order, found);
     if (keeps && (found->empty() || keeps_conflicting)) overflowed = !add_runs(pattern, runs);
   }
-  if (overflowed)
-    std::fprintf(stderr,
-                 "fgmpi: windows: more than %u accesses to the memory of one process are "
-                 "under way; some are not compared\n",
-                 kMost);
+  if (!overflowed) return;
+  const std::string line =
+      "windows: more than " + std::to_string(kMost) +
+      " accesses to the memory of one process are under way; some are not compared";
+  detail::g_observing ? write_tool_line(line) : write_error_line(line);
 }
 
 void AccessTable::compare(const AccessRecord& pattern, const AddressRuns& runs, size_t most,

@@ -27,7 +27,7 @@
 namespace fgmpi::rma {
 
 namespace detail {
-constinit bool g_checking = false;
+constinit bool g_checking = false, g_observing = false;
 }
 
 namespace {
@@ -498,7 +498,7 @@ void set_observer(const ConflictObserver& observer) { g_observer = observer; }
 
 bool start_observing() {
   if (!g_observer.place || checking()) return false;
-  return detail::g_checking = true;
+  return detail::g_observing = detail::g_checking = true;
 }
 
 Status check_operation(Win* win, const Reach& reach, const RmaOperation& what, MemoryUse use,

@@ -61,7 +61,9 @@ struct Win;
 
 namespace detail {
 [[gnu::visibility("hidden")]] extern bool g_checking;
-}
+/// True where start_observing() has set it: only a tool wants it.
+[[gnu::visibility("hidden")]] extern bool g_observing;
+}  // namespace detail
 /// True while accesses are checked. Set by start_checking() and start_observing().
 inline bool checking() { return __builtin_expect(detail::g_checking, 0); }
 /// Reads the setting, when the process connects. Returns checking().

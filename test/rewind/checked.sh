@@ -22,6 +22,11 @@ for ranks in 2 5; do
   done
 done
 
+# What the checker itself says in between is none of the run's writes.
+recorded 0 -ranks 2 "$programs/mistakes" accesses
+checked 0
+grep -q "^fgmpi: windows: more than [0-9]* accesses to the memory of one process are under way" err.repeated || fail "accesses: no words: $(cat err.repeated)"
+
 # Addresses of all kinds of memory.
 for ranks in 1 4 100; do
   recorded 0 -ranks $ranks "$programs/addresses"

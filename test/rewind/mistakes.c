@@ -52,6 +52,20 @@ static void make_mistake(const char* kind) {
   }
   if (strcmp(kind, "deadlock") == 0)
     MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 98, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (strcmp(kind, "accesses") == 0) { /* no mistake: more than the checker compares */
+    enum { kPuts = 17000 };
+    double *cells, *values = malloc(kPuts * sizeof *values);
+    MPI_Win window;
+    MPI_Win_allocate(2 * kPuts * sizeof *cells, sizeof *cells, MPI_INFO_NULL, MPI_COMM_WORLD,
+                     &cells, &window);
+    MPI_Win_lock_all(0, window);
+    for (int i = 0; rank == 1 && i < kPuts; ++i)
+      MPI_Put(&values[i], 1, MPI_DOUBLE, 0, 2 * i, 1, MPI_DOUBLE, window);
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+    printf("rank %d: %p\n", rank, (void*)values);
+    free(values);
+  }
   if (strcmp(kind, "root") == 0) MPI_Bcast(&value, 1, MPI_INT, rank == 1, MPI_COMM_WORLD);
 }
 
