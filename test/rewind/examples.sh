@@ -18,7 +18,7 @@ repeats_exactly() {
     *.f90) "$bin/mpifort" -g -O2 "$examples/$source" -o "$name" || fail "$name: mpifort" ;;
     *) "$bin/mpicc" -g -O2 -fopenmp "$examples/$source" -o "$name" -lm || fail "$name: mpicc" ;;
   esac
-  recorded 0 -env OMP_NUM_THREADS 1 -ranks "$ranks" "./$name" "$@"
+  recorded 0 -ranks "$ranks" "./$name" "$@"
   [ -s out.recorded ] || fail "$name: no output"
   "$bin/mpiexec" -rewind run.rec -events >events || fail "$name: -events"
   for ((i = 0; i < repeats; ++i)); do

@@ -9,6 +9,44 @@ refused() {
 refused "it starts a thread" thread
 refused "it starts another process" child
 
+# OpenMP: one thread where the user does not say how many; more are refused.
+cat >teams.c <<'END'
+#include <mpi.h>
+#include <omp.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank, most = 0;
+  double sum = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+#pragma omp parallel for reduction(+ : sum) num_threads(4)
+  for (int i = 0; i < 1000; ++i) sum += 1.0 / (i + rank + 1);
+#pragma omp parallel num_threads(3)
+#pragma omp single
+  for (int i = 0; i < 10; ++i) {
+#pragma omp task
+#pragma omp atomic
+    sum += i;
+  }
+#pragma omp parallel reduction(max : most)
+  most = omp_get_num_threads();
+  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  printf("rank %d: %.17g, %d threads of %d\n", rank, sum, most, omp_get_max_threads());
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicc" -fopenmp -O1 -g teams.c -o teams || fail "OpenMP: mpicc"
+unset OMP_NUM_THREADS OMP_THREAD_LIMIT
+for ranks in 1 4; do
+  recorded 0 -ranks $ranks ./teams
+  [ "$(grep -c ', 1 threads of 1$' out.recorded)" = $ranks ] || fail "OpenMP: more than one thread: $(cat out.recorded)"
+  repeated 0
+  OMP_NUM_THREADS=4 OMP_THREAD_LIMIT=8 repeated 0
+done
+recorded 1 -ranks 2 -env OMP_NUM_THREADS 3 ./teams
+grep -q "^fgmpi: record: the run of rank [01] cannot be recorded further: it starts a thread" err.recorded || fail "OpenMP: threads are not refused"
+
 # A process that is killed: the recording is complete up to there.
 "$bin/mpiexec" -record run.rec -ranks 8 "$programs/ends" spin >out.recorded 2>/dev/null &
 process=$!

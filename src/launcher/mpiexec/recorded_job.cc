@@ -40,6 +40,15 @@ namespace {
 constexpr std::pair<const char*, const char*> kSettingsOfRun[] = {
     {"FGMPI_WATCH", "off"}, {"FGMPI_FILE_ENGINE", "direct"}, {"FGMPI_PACK_STACKS", "off"}};
 
+/// A run with threads cannot be recorded. Where the user does not say how many OpenMP may start, a
+/// parallel region has one, the one that reaches it, also where it asks for more.
+void limit_threads() {
+  constexpr const char* kOmpLimit = "OMP_THREAD_LIMIT";
+  if (environment::raw(environment::kOmpThreads) || environment::raw(kOmpLimit)) return;
+  environment::set(environment::kOmpThreads, "1");
+  environment::set(kOmpLimit, "1");
+}
+
 /// Places the descriptor where the process expects it, to be inherited.
 Status place_descriptor(int fd, int wanted) {
   if (dup2(fd, wanted) != wanted)
@@ -279,6 +288,7 @@ Status record(const LaunchPlan& plan, const std::string& library_folder) {
   for (const auto& [name, value] : plan.record.variables)
     environment::set(name.c_str(), value.c_str());
   for (const auto& [name, value] : kSettingsOfRun) environment::set(name, value);
+  limit_threads();
   environment::unset(settings::kRecords[settings::kRanks].name);
   environment::set(environment::kRewind, "record");
   // Recorded runs do not use the checker. They load it so that all addresses are the same when the
