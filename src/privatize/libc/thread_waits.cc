@@ -94,13 +94,6 @@ int try_to_lock(pthread_mutex_t* m) {
   return result;
 }
 
-bool is_over(clockid_t clock, const timespec* until) {
-  timespec now;
-  clock_gettime(clock, &now);
-  return now.tv_sec > until->tv_sec ||
-         (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
-}
-
 bool is_time(const timespec* t) { return t->tv_nsec >= 0 && t->tv_nsec < 1'000'000'000; }
 
 /// The low bits of a pthread_once_t: a caller is running the function; the function has returned.
@@ -118,6 +111,13 @@ int once(pthread_once_t* control, void (*function)()) {
 }
 
 }  // namespace
+
+bool is_over(clockid_t clock, const timespec* until) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec > until->tv_sec ||
+         (now.tv_sec == until->tv_sec && now.tv_nsec >= until->tv_nsec);
+}
 
 void let_others_run(int64_t* pause, clockid_t clock, const timespec* until) {
   int64_t ns = *pause;

@@ -7,6 +7,9 @@
 //   else                                   --> another thread calls the C library's function;
 //                                              the proclet is parked until it has returned
 //
+// A recorded run (mpiexec -record) has one thread: there the rank tries again after turns of other
+// ranks. Its wait for a condition ends after one turn, as if it had been woken for nothing.
+//
 // Owners. The C library records the thread as the owner of recursive and error-checking mutexes,
 // and of a read-write lock that is held for writing; but the ranks of a process share a thread. So
 // a proclet that gets such a lock overwrites the owner with a number of its own, which no thread
@@ -34,6 +37,7 @@
 
 #include "base/modules.h"
 #include "base/raw_call.h"
+#include "base/recorded_memory.h"
 #include "privatize/image/allocator.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
@@ -95,16 +99,24 @@ int own_thread_id() {
   return kHelperOwner | static_cast<int>(p->index);
 }
 
-int number_of_thread() {
-  static thread_local int t_number [[gnu::tls_model("initial-exec")]] = 0;
-  if (t_number == 0) t_number = static_cast<int>(raw_call(SYS_gettid));
-  return t_number;
-}
-
 template <class T>
 T read(const T& field) {
   return __atomic_load_n(&field, __ATOMIC_RELAXED);
 }
+
+/// The number that the C library writes into locks of this thread. It differs from that of gettid()
+/// when a recorded run is repeated: there gettid() answers as it did in the recorded run.
+int number_of_thread() {
+  static thread_local int t_number [[gnu::tls_model("initial-exec")]] = 0;
+  if (t_number == 0) {
+    Mutex asked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    g_pthread_mutex_trylock(&asked);
+    t_number = read(asked.__data.__owner);
+    g_pthread_mutex_unlock(&asked);
+  }
+  return t_number;
+}
+
 template <class T>
 void write(T* field, T value) {
   __atomic_store_n(field, value, __ATOMIC_RELAXED);
@@ -139,6 +151,20 @@ struct Until {
   const timespec* time = nullptr;
 };
 
+/// Waits where `attempt` has returned EBUSY: until another thread has returned from wait(), or, in a
+/// recorded run, until `attempt` succeeds, or the time limit. May switch.
+template <class Attempt, class Wait>
+int wait_until_free(const char* call, Until until, Attempt attempt, Wait wait) {
+  if (!is_recorded_run()) return wait_on_other_thread(call, wait);
+  if (until.time && !is_valid_time(until.time)) return EINVAL;
+  for (int64_t pause = kFirstPause;;) {
+    let_others_run(&pause, until.clock, until.time);
+    const int result = attempt();
+    if (result != EBUSY) return result;
+    if (until.time && is_over(until.clock, until.time)) return ETIMEDOUT;
+  }
+}
+
 /// Locks a mutex for the running proclet. `lock` is the C library's function that waits until the
 /// time limit. May switch.
 template <class Lock>
@@ -146,19 +172,23 @@ int lock_mutex(const char* call, Mutex* m, Until until, Lock lock) {
   const MutexKind kind = kind_of(m);
   if (kind == MutexKind::kOfKernel) return lock_thread_mutex(m, until.clock, until.time);
   if (kind == MutexKind::kPlain) {
-    const int result = g_pthread_mutex_trylock(m);
-    if (result != EBUSY) return result;
-    return wait_on_other_thread(call, lock);
+    auto attempt = [=] { return g_pthread_mutex_trylock(m); };
+    const int result = attempt();
+    return result == EBUSY ? wait_until_free(call, until, attempt, lock) : result;
   }
   const int self = own_thread_id(), owner = read(m->__data.__owner);
   if (owner == self) return is_recursive(m) ? lock_again(m) : EDEADLK;
   if (owner == number_of_thread()) return lock();  // the thread has locked it before ranks began
-  const int result = g_pthread_mutex_trylock(m);
-  if (result == 0) write(&m->__data.__owner, self);
+  auto attempt = [=] {
+    const int result = g_pthread_mutex_trylock(m);
+    if (result == 0) write(&m->__data.__owner, self);
+    return result;
+  };
+  const int result = attempt();
   if (result != EBUSY) return result;
   // The other thread makes the proclet the owner at once: the same thread may have to wait for the
   // same mutex again before the proclet runs.
-  return wait_on_other_thread(call, [&] {
+  return wait_until_free(call, until, attempt, [&] {
     const int late = lock();
     if (late == 0) write(&m->__data.__owner, self);
     return late;
@@ -196,11 +226,24 @@ clockid_t clock_of(const Cond* c) {
   return read(c->__data.__wrefs) & kMonotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
+/// Waits for a condition variable in a recorded run: the rank unlocks the mutex for a turn of others,
+/// and returns as if it had been woken. May switch.
+int wait_one_turn(const char* call, Mutex* m, Until until) {
+  if (until.time && !is_valid_time(until.time)) return EINVAL;
+  if (const int unlocked = unlock_mutex(m)) return unlocked;
+  int64_t pause = kLongestPause / 4;
+  let_others_run(&pause, until.clock, until.time);
+  const bool over = until.time && is_over(until.clock, until.time);
+  const int locked = lock_mutex(call, m, {}, [=] { return g_pthread_mutex_lock(m); });
+  return locked ? locked : over ? ETIMEDOUT : 0;
+}
+
 /// Waits for a condition variable. `wait` is the C library's function, which unlocks and locks the
 /// mutex as the calling thread's. May switch.
 template <class Wait>
 int wait_for_condition(const char* call, Mutex* m, Until until, Wait wait) {
   const MutexKind kind = kind_of(m);
+  if (kind != MutexKind::kOfKernel && is_recorded_run()) return wait_one_turn(call, m, until);
   if (kind == MutexKind::kPlain) return wait_on_other_thread(call, wait);
   if (kind == MutexKind::kOfKernel) return wait_with_thread_mutex(m, until.clock, until.time);
   const int self = own_thread_id();
@@ -216,20 +259,25 @@ int wait_for_condition(const char* call, Mutex* m, Until until, Wait wait) {
 /// Acquires a read-write lock for reading. `lock` is the C library's function that waits.
 /// May switch.
 template <class Lock>
-int lock_for_reading(const char* call, Rwlock* l, Lock lock) {
+int lock_for_reading(const char* call, Rwlock* l, Until until, Lock lock) {
   if (read(l->__data.__cur_writer) == own_thread_id()) return EDEADLK;
-  const int result = g_pthread_rwlock_tryrdlock(l);
-  return result == EBUSY ? wait_on_other_thread(call, lock) : result;
+  auto attempt = [=] { return g_pthread_rwlock_tryrdlock(l); };
+  const int result = attempt();
+  return result == EBUSY ? wait_until_free(call, until, attempt, lock) : result;
 }
 
 template <class Lock>
-int lock_for_writing(const char* call, Rwlock* l, Lock lock) {
+int lock_for_writing(const char* call, Rwlock* l, Until until, Lock lock) {
   const int self = own_thread_id();
   if (read(l->__data.__cur_writer) == self) return EDEADLK;
-  const int result = g_pthread_rwlock_trywrlock(l);
-  if (result == 0) write(&l->__data.__cur_writer, self);
+  auto attempt = [=] {
+    const int result = g_pthread_rwlock_trywrlock(l);
+    if (result == 0) write(&l->__data.__cur_writer, self);
+    return result;
+  };
+  const int result = attempt();
   if (result != EBUSY) return result;
-  return wait_on_other_thread(call, [&] {
+  return wait_until_free(call, until, attempt, [&] {
     const int late = lock();
     if (late == 0) write(&l->__data.__cur_writer, self);
     return late;
@@ -279,7 +327,11 @@ int wait_at(OwnBarrier* b) {
         futex(&b->generation, FUTEX_WAIT, generation);
       return 0;
     };
-    if (on_proclet_among_others())
+    int64_t pause = kFirstPause;
+    if (on_proclet_among_others() && is_recorded_run())
+      while (__atomic_load_n(&b->generation, __ATOMIC_ACQUIRE) == generation)
+        let_others_run(&pause);
+    else if (on_proclet_among_others())
       wait_on_other_thread("pthread_barrier_wait", wait);
     else
       wait();
@@ -336,7 +388,7 @@ int wait_for_semaphore(const char* call, sem_t* s, Until until, Wait wait) {
   if (errno != EAGAIN) return -1;
   errno = kept;
   if (until.time && !is_valid_time(until.time)) return wait();
-  if (!is_shared(s) && !rank_has_handlers())
+  if (!is_shared(s) && !rank_has_handlers() && !is_recorded_run())
     return with_errno(wait_on_other_thread(call, [&] { return wait() == 0 ? 0 : errno; }));
   OutsideWait look(call, OutsideWait::kRestarted,
                    until.time ? deadline_at(until.clock, until.time) : kNever);
@@ -434,25 +486,27 @@ FGMPI_INTERPOSE int pthread_cond_clockwait(Cond* c, Mutex* m, clockid_t clock, c
 
 FGMPI_INTERPOSE int pthread_rwlock_rdlock(Rwlock* l) noexcept {
   FGMPI_IF_ALONE(g_pthread_rwlock_rdlock(l));
-  return lock_for_reading("pthread_rwlock_rdlock", l, [=] { return g_pthread_rwlock_rdlock(l); });
+  return lock_for_reading("pthread_rwlock_rdlock", l, {},
+                          [=] { return g_pthread_rwlock_rdlock(l); });
 }
 
 FGMPI_INTERPOSE int pthread_rwlock_timedrdlock(Rwlock* l, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_rwlock_timedrdlock(l, t));
-  return lock_for_reading("pthread_rwlock_timedrdlock", l,
+  return lock_for_reading("pthread_rwlock_timedrdlock", l, {CLOCK_REALTIME, t},
                           [=] { return g_pthread_rwlock_timedrdlock(l, t); });
 }
 
 FGMPI_INTERPOSE int pthread_rwlock_clockrdlock(Rwlock* l, clockid_t clock,
                                                const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_rwlock_clockrdlock(l, clock, t));
-  return lock_for_reading("pthread_rwlock_clockrdlock", l,
+  return lock_for_reading("pthread_rwlock_clockrdlock", l, {clock, t},
                           [=] { return g_pthread_rwlock_clockrdlock(l, clock, t); });
 }
 
 FGMPI_INTERPOSE int pthread_rwlock_wrlock(Rwlock* l) noexcept {
   FGMPI_IF_ALONE(g_pthread_rwlock_wrlock(l));
-  return lock_for_writing("pthread_rwlock_wrlock", l, [=] { return g_pthread_rwlock_wrlock(l); });
+  return lock_for_writing("pthread_rwlock_wrlock", l, {},
+                          [=] { return g_pthread_rwlock_wrlock(l); });
 }
 
 FGMPI_INTERPOSE int pthread_rwlock_trywrlock(Rwlock* l) noexcept {
@@ -463,14 +517,14 @@ FGMPI_INTERPOSE int pthread_rwlock_trywrlock(Rwlock* l) noexcept {
 
 FGMPI_INTERPOSE int pthread_rwlock_timedwrlock(Rwlock* l, const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_rwlock_timedwrlock(l, t));
-  return lock_for_writing("pthread_rwlock_timedwrlock", l,
+  return lock_for_writing("pthread_rwlock_timedwrlock", l, {CLOCK_REALTIME, t},
                           [=] { return g_pthread_rwlock_timedwrlock(l, t); });
 }
 
 FGMPI_INTERPOSE int pthread_rwlock_clockwrlock(Rwlock* l, clockid_t clock,
                                                const timespec* t) noexcept {
   FGMPI_IF_ALONE(g_pthread_rwlock_clockwrlock(l, clock, t));
-  return lock_for_writing("pthread_rwlock_clockwrlock", l,
+  return lock_for_writing("pthread_rwlock_clockwrlock", l, {clock, t},
                           [=] { return g_pthread_rwlock_clockwrlock(l, clock, t); });
 }
 

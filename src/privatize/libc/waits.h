@@ -62,6 +62,8 @@ inline bool on_proclet_among_others() {
 inline constexpr int64_t kFirstPause = 20'000, kLongestPause = 1'000'000;
 void let_others_run(int64_t* pause, clockid_t clock = CLOCK_MONOTONIC,
                     const timespec* until = nullptr);
+/// Has the clock come to that time?
+bool is_over(clockid_t clock, const timespec* until);
 
 /// Has another thread call f() while other ranks run. Where no thread can be started, the caller's
 /// thread calls f(). Returns f()'s result; leaves errno unchanged. May switch. REQUIRES: f() uses
