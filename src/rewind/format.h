@@ -93,7 +93,7 @@ inline constexpr int kStdoutFd = 1001;     ///< of a repeated run: standard outp
 inline constexpr int kStderrFd = 1002;
 inline constexpr int kControlFd = 1003;   ///< what mpiexec wants of a repeated run (control.h)
 inline constexpr int kFindingsFd = 1004;  ///< of a repeated run that is checked: its findings
-/// Of a repeated run whose inputs were kept: a folder with the file N under the name "N".
+/// A repeated run whose inputs were kept finds the file N under the name "N" in this folder.
 inline constexpr int kInputsFd = 1005;
 
 }  // namespace fgmpi::rewind

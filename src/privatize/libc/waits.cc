@@ -151,8 +151,8 @@ struct Until {
   const timespec* time = nullptr;
 };
 
-/// Waits where `attempt` has returned EBUSY: until another thread has returned from wait(), or, in a
-/// recorded run, until `attempt` succeeds, or the time limit. May switch.
+/// Waits where `attempt` has returned EBUSY: until another thread has returned from wait(), or, in
+/// a recorded run, until `attempt` succeeds, or the time limit. May switch.
 template <class Attempt, class Wait>
 int wait_until_free(const char* call, Until until, Attempt attempt, Wait wait) {
   if (!is_recorded_run()) return wait_on_other_thread(call, wait);
@@ -226,8 +226,8 @@ clockid_t clock_of(const Cond* c) {
   return read(c->__data.__wrefs) & kMonotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 }
 
-/// Waits for a condition variable in a recorded run: the rank unlocks the mutex for a turn of others,
-/// and returns as if it had been woken. May switch.
+/// Waits for a condition variable in a recorded run: the rank unlocks the mutex for a turn of
+/// others, and returns as if it had been woken. May switch.
 int wait_one_turn(const char* call, Mutex* m, Until until) {
   if (until.time && !is_valid_time(until.time)) return EINVAL;
   if (const int unlocked = unlock_mutex(m)) return unlocked;
