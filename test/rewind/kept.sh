@@ -2,6 +2,8 @@
 # a line says which file differs.
 . "$(dirname "$0")/common.sh"
 reads=$programs/reads
+mkdir temporary
+export TMPDIR=$PWD/temporary
 # same: the run repeats, and nothing is said of its inputs.
 same() {
   repeated 0
@@ -42,12 +44,31 @@ for way in "-events" "-check" "-report page.html"; do
 done
 echo "quit" | timeout 100 "$bin/mpiexec" -rewind run.rec -goto last >out.listed 2>err.repeated || fail "-goto: $(cat err.repeated)"
 
+# What stands in for the inputs is gone when mpiexec is, also when it is killed.
+mkfifo commands || fail mkfifo
+timeout 100 "$bin/mpiexec" -rewind run.rec -goto last <commands >out.listed 2>err.repeated &
+process=$!
+exec 3>commands
+for ((i = 0; i < 300; ++i)); do
+  grep -q "^at " out.listed && break
+  sleep 0.1
+done
+[ -n "$(ls temporary)" ] || fail "there is no folder of inputs: $(cat out.listed err.repeated)"
+pkill -KILL -P $process
+wait $process
+exec 3>&-
+for ((i = 0; i < 100; ++i)); do
+  [ -z "$(ls temporary)" ] && break
+  sleep 0.1
+done
+[ -z "$(ls temporary)" ] || fail "files are left: $(ls temporary)"
+
 # A file without permission, for those who are not root.
 make_data
 recorded 0 -record-inputs -ranks 3 "$reads" data
 chmod 000 data
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
-  chmod 755 . && chmod 644 run.rec
+  chmod 755 . && chmod 644 run.rec && chmod 777 temporary
   timeout 60 setpriv --reuid 65534 --clear-groups "$bin/mpiexec" -rewind run.rec </dev/null >out.repeated 2>err.repeated ||
     fail "without permission: $(cat err.repeated)"
   cmp -s out.recorded out.repeated || fail "without permission: other output"
@@ -128,3 +149,4 @@ recorded 0 -record-inputs -ranks 4 "$programs/units"
 same
 rm data
 kept "$PWD/data is gone"
+[ -z "$(ls temporary)" ] || fail "files are left at the end: $(ls temporary)"

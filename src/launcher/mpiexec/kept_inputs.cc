@@ -5,15 +5,18 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 
 #include "base/hash.h"
 #include "launcher/mpiexec/job_folder.h"
+#include "launcher/mpiexec/program.h"
 #include "rewind/chunk_window.h"
 
 namespace fgmpi::launcher {
@@ -82,7 +85,30 @@ std::string words_of_error() {
 
 }  // namespace
 
-KeptInputs::~KeptInputs() { remove_job_folder(folder_); }
+KeptInputs::~KeptInputs() {
+  if (guard_ <= 0) remove_job_folder(folder_);
+  if (guarded_ >= 0) close(guarded_);
+  if (guard_ > 0) wait_for_child(guard_);
+}
+
+Status KeptInputs::guard_folder() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return error(MPI_ERR_OTHER, "pipe: %s", std::strerror(errno));
+  guarded_ = ends[1];
+  guard_ = fork();
+  if (guard_ < 0) return error(MPI_ERR_OTHER, "fork: %s", std::strerror(errno));
+  if (guard_ > 0) return close(ends[0]), Status();
+  for (const int number : {SIGINT, SIGTERM, SIGQUIT, SIGHUP}) signal(number, SIG_IGN);
+  // Whoever reads what mpiexec writes must not have to wait for this process.
+  dup2(ends[0], STDIN_FILENO);
+  close(ends[1]);
+  syscall(SYS_close_range, STDIN_FILENO + 1, ~0u, 0);
+  char nothing;
+  while (read(STDIN_FILENO, &nothing, 1) < 0 && errno == EINTR) {
+  }
+  remove_job_folder(folder_);
+  _exit(0);
+}
 
 Status KeptInputs::read_index(const rewind::RecordingHeader& header) {
   SealedChunk head;
@@ -168,6 +194,7 @@ Status KeptInputs::make(int recording, const rewind::RecordingHeader& header) {
   recording_ = recording;
   FGMPI_TRY(read_index(header));
   FGMPI_TRY(make_job_folder("-rewind", false, &folder_));
+  FGMPI_TRY(guard_folder());
   size_t changed = 0;
   for (const auto& [number, kept] : files_) {
     std::string difference;

@@ -6,6 +6,8 @@
 // a file has changed. Thread rule: one thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <map>
 #include <string>
 #include <vector>
@@ -39,6 +41,8 @@ class KeptInputs {
     std::vector<KeptBlock> blocks;
   };
 
+  /// Forks a process that removes the folder when this one ends, however that is.
+  Status guard_folder();
   Status read_index(const rewind::RecordingHeader& header);
   Status read_block(const KeptBlock& block, uint8_t* chunk) const;
   /// How the file differs from what is kept of it, in words; "": it does not.
@@ -46,6 +50,8 @@ class KeptInputs {
   Status write(const KeptVersion& kept, const std::string& path) const;
 
   int recording_ = -1;
+  pid_t guard_ = 0;
+  int guarded_ = -1;  ///< the guard waits until it is closed
   std::string folder_;
   std::map<uint64_t, KeptVersion> files_;
 };
