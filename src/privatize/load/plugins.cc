@@ -16,115 +16,31 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/modules.h"
 #include "base/page.h"
-#include "base/plain_mutex.h"
 #include "privatize/image/images.h"
-#include "privatize/image/module_plan.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
+#include "privatize/load/plugin_table.h"
 #include "privatize/load/real_loader.h"
 #include "privatize/load/standard_abi.h"
-#include "proclet-sched/coroutine/debug_table.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize::plugins {
-/// Address space for the images of the ranks first, first + 1, ..., at a fixed stride.
-struct Room {
-  uint32_t first = 0, count = 0;
-  void* reserved = nullptr;
-  size_t bytes = 0;
-  uintptr_t region = 0;
-  std::unique_ptr<sched::DebugImages> shown;
-  bool holds(uint32_t k) const { return k - first < count; }
-};
+namespace {
+constinit Immortal<std::atomic<PluginState*>> g_state;
+std::atomic<size_t> g_count{0}, g_with_thread_locals{0};
+[[gnu::tls_model("initial-exec")]] thread_local bool t_loading = false;
 
 struct TlsIndex {
   size_t module, offset;
 };
 extern "C" void* __tls_get_addr(TlsIndex*);
-
-struct Plugin {
-  const link_map* map = nullptr;
-  ElfModule module;
-  bool stays = false;   ///< not unloaded before the end of the process
-  bool pinned = false;  ///< this library holds a handle of the dynamic linker's copy
-  bool guest = false;   ///< a program, not a library
-  std::vector<Room> rooms;
-  size_t stride = 0;
-  ModulePlan plan;
-  std::vector<ModuleRange> ranges;  ///< what words of the plan point into
-  std::vector<Plugin*> owners;  ///< by range: its plugin; nullptr: a module private from the start
-  std::vector<Plugin*> needs;   ///< plugins needed by name, or because words point into them
-  std::vector<bool> live;       ///< by rank: it has an image
-  size_t tls_module = 0;
-  uint32_t in_place = kNobody;  ///< the rank whose thread-local variables are at their address
-  std::unordered_map<uint32_t, std::string> blocks;  ///< the other ranks' variables
-
-  static constexpr uint32_t kNobody = ~0u;
-  const Room* room_of(uint32_t k) const {
-    for (const Room& room : rooms)
-      if (room.holds(k)) return &room;
-    return nullptr;
-  }
-  /// The address of the rank's image. REQUIRES: room_of(k) is not nullptr.
-  uintptr_t image(uint32_t k) const {
-    const Room* room = room_of(k);
-    FGMPI_ASSERT(room);
-    return room->region + (k - room->first) * stride;
-  }
-  bool has(uint32_t k) const { return k < live.size() && live[k]; }
-  uintptr_t moved(uintptr_t address, uint32_t k) const {
-    return address - module.base() + image(k);
-  }
-  void* thread_local_block() const {
-    TlsIndex index{tls_module, 0};
-    return __tls_get_addr(&index);
-  }
-  std::string initial_block(uint32_t k) const {
-    const ElfW(Phdr)* tls = module.tls();
-    std::string block(tls->p_memsz, '\0');
-    memcpy(block.data(), reinterpret_cast<void*>(image(k) + tls->p_vaddr), tls->p_filesz);
-    return block;
-  }
-};
-
-namespace {
-
-struct Opened {
-  const link_map* root;
-  int count;
-};
-
-struct RankPlugins {
-  std::vector<Opened> opened;
-  std::vector<Plugin*> order;         ///< plugins with an image, in the order of their construction
-  std::vector<Plugin*> held_plugins;  ///< plugins whose images stay until the rank ends
-};
-
-struct PluginState {
-  /// Held during open() and close(), except while constructors and destructors run. A std::mutex
-  /// would park a rank, which could then own it without running, while another rank waits for it on
-  /// the host stack.
-  PlainMutex operation;
-  PlainMutex table;  ///< held for look-ups and changes of the table; no other lock is taken inside
-  std::vector<std::unique_ptr<Plugin>> plugins;
-  std::unordered_map<uint32_t, RankPlugins> ranks;
-  std::vector<std::unique_ptr<Plugin>> found;  ///< what the hook has found during the present load
-  std::vector<const link_map*> known;          ///< modules that the hook has seen already
-  const std::string* guest_copy = nullptr;     ///< the guest that is being loaded, else nullptr
-  const std::string* guest_path = nullptr;
-  bool hooked = false, hook_failed = false;
-};
-constinit Immortal<std::atomic<PluginState*>> g_state;
-std::atomic<size_t> g_count{0}, g_with_thread_locals{0};
-
-[[gnu::tls_model("initial-exec")]] thread_local bool t_loading = false;
+}  // namespace
 
 PluginState& state() {
   PluginState* s = g_state.value.load();
@@ -140,6 +56,20 @@ Plugin* find(const link_map* map) {
     if (p->map == map) return p.get();
   return nullptr;
 }
+
+void* Plugin::thread_local_block() const {
+  TlsIndex index{tls_module, 0};
+  return __tls_get_addr(&index);
+}
+
+std::string Plugin::initial_block(uint32_t k) const {
+  const ElfW(Phdr)* tls = module.tls();
+  std::string block(tls->p_memsz, '\0');
+  memcpy(block.data(), reinterpret_cast<void*>(image(k) + tls->p_vaddr), tls->p_filesz);
+  return block;
+}
+
+namespace {
 
 /// The dynamic linker calls this with its lock held, for the first time before it runs code of what
 /// it has just loaded; before glibc 2.41 also before it relocates that.

@@ -1,0 +1,103 @@
+// The table of plugins: what this process knows of libraries that ranks have loaded while they run
+// (plugins.h), and what each rank has open of them.
+//
+// Thread rule: any thread, with the locks of PluginState.
+#pragma once
+
+#include <link.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/assert.h"
+#include "base/plain_mutex.h"
+#include "privatize/image/elf_module.h"
+#include "privatize/image/module_plan.h"
+#include "proclet-sched/coroutine/debug_table.h"
+
+namespace fgmpi::privatize::plugins {
+
+/// Address space for the images of the ranks first, first + 1, ..., at a fixed stride.
+struct Room {
+  uint32_t first = 0, count = 0;
+  void* reserved = nullptr;
+  size_t bytes = 0;
+  uintptr_t region = 0;
+  std::unique_ptr<sched::DebugImages> shown;
+  bool holds(uint32_t k) const { return k - first < count; }
+};
+
+struct Plugin {
+  const link_map* map = nullptr;
+  ElfModule module;
+  bool stays = false;   ///< not unloaded before the end of the process
+  bool pinned = false;  ///< this library holds a handle of the dynamic linker's copy
+  bool guest = false;   ///< a program, not a library
+  std::vector<Room> rooms;
+  size_t stride = 0;
+  ModulePlan plan;
+  std::vector<ModuleRange> ranges;  ///< what words of the plan point into
+  std::vector<Plugin*> owners;  ///< by range: its plugin; nullptr: a module private from the start
+  std::vector<Plugin*> needs;   ///< plugins needed by name, or because words point into them
+  std::vector<bool> live;       ///< by rank: it has an image
+  size_t tls_module = 0;
+  uint32_t in_place = kNobody;  ///< the rank whose thread-local variables are at their address
+  std::unordered_map<uint32_t, std::string> blocks;  ///< the other ranks' variables
+
+  static constexpr uint32_t kNobody = ~0u;
+  const Room* room_of(uint32_t k) const {
+    for (const Room& room : rooms)
+      if (room.holds(k)) return &room;
+    return nullptr;
+  }
+  /// The address of the rank's image. REQUIRES: room_of(k) is not nullptr.
+  uintptr_t image(uint32_t k) const {
+    const Room* room = room_of(k);
+    FGMPI_ASSERT(room);
+    return room->region + (k - room->first) * stride;
+  }
+  bool has(uint32_t k) const { return k < live.size() && live[k]; }
+  uintptr_t moved(uintptr_t address, uint32_t k) const {
+    return address - module.base() + image(k);
+  }
+  /// Where the calling thread's variables of the dynamic linker's copy are.
+  void* thread_local_block() const;
+  /// The values with which a rank's thread-local variables begin.
+  std::string initial_block(uint32_t k) const;
+};
+
+struct Opened {
+  const link_map* root;
+  int count;
+};
+
+struct RankPlugins {
+  std::vector<Opened> opened;
+  std::vector<Plugin*> order;         ///< plugins with an image, in the order of their construction
+  std::vector<Plugin*> held_plugins;  ///< plugins whose images stay until the rank ends
+};
+
+struct PluginState {
+  /// Held during open() and close(), except while constructors and destructors run. A std::mutex
+  /// would park a rank, which could then own it without running, while another rank waits for it on
+  /// the host stack.
+  PlainMutex operation;
+  PlainMutex table;  ///< held for look-ups and changes of the table; no other lock is taken inside
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  std::unordered_map<uint32_t, RankPlugins> ranks;
+  std::vector<std::unique_ptr<Plugin>> found;  ///< what the hook has found during the present load
+  std::vector<const link_map*> known;          ///< modules that the hook has seen already
+  const std::string* guest_copy = nullptr;     ///< the guest that is being loaded, else nullptr
+  const std::string* guest_path = nullptr;
+  bool hooked = false, hook_failed = false;
+};
+/// The process's table. Made when it is first used; never destroyed.
+PluginState& state();
+/// The plugin that the dynamic linker describes so, or nullptr.
+Plugin* find(const link_map* map);
+
+}  // namespace fgmpi::privatize::plugins
