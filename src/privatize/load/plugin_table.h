@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "base/plain_mutex.h"
+#include "base/status.h"
 #include "privatize/image/elf_module.h"
 #include "privatize/image/module_plan.h"
 #include "proclet-sched/coroutine/debug_table.h"
@@ -99,5 +100,19 @@ struct PluginState {
 PluginState& state();
 /// The plugin that the dynamic linker describes so, or nullptr.
 Plugin* find(const link_map* map);
+
+// ---- plugin_images.cc ---------------------------------------------------------------------------
+/// Reserves room for images of `count` ranks from `first` on. REQUIRES: the caller does not hold
+/// the table's lock.
+Status reserve(Plugin* p, uint32_t first, uint32_t count);
+/// Plans the images, and finds which plugins this one needs. REQUIRES: it is in the table.
+Status plan(Plugin* p);
+/// Releases the room.
+void release(const Room& room);
+void release(Plugin* p);
+/// Makes the rank's image, which set_live() shows to others.
+Status make_image(Plugin* p, uint32_t k);
+void unmap_image(Plugin* p, uint32_t k);
+void set_live(Plugin* p, uint32_t k, bool live);
 
 }  // namespace fgmpi::privatize::plugins
