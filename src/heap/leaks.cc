@@ -1,9 +1,14 @@
 // Marks the blocks to which pointers lead.
 #include "heap/leaks.h"
 
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <map>
 
+#include "base/page.h"
 #include "heap/blocks.h"
 
 namespace fgmpi::heap {
@@ -45,12 +50,36 @@ class Marker {
 
  private:
   void scan(MemoryRange range) {
-    if (blocks_.empty()) return;
+    const auto low = (reinterpret_cast<uintptr_t>(range.low) + 7) & ~uintptr_t{7};
+    const auto high = reinterpret_cast<uintptr_t>(range.high);
+    if (blocks_.empty() || low >= high) return;
+    // Programs take the right to be read from whole pages.
+    if (high - low < machine_page_bytes())
+      scan_words(reinterpret_cast<const char*>(low), high - low);
+    else
+      scan_pages(low, high);
+  }
+
+  /// Scans memory of which pages may be unreadable, by copies that the kernel makes.
+  void scan_pages(uintptr_t low, uintptr_t high) {
+    while (low < high) {
+      const size_t bytes = std::min<size_t>(high - low, kCopied);
+      const iovec to{copy_.data(), bytes}, from{reinterpret_cast<void*>(low), bytes};
+      const ssize_t got = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+      if (got < 0 && errno != EFAULT)  // the system does not allow this call
+        return scan_words(reinterpret_cast<const char*>(low), high - low);
+      const size_t read = got < 0 ? 0 : static_cast<size_t>(got);
+      scan_words(copy_.data(), read);
+      low += read;
+      if (read < bytes) low = page_down(low, machine_page_bytes()) + machine_page_bytes();
+    }
+  }
+
+  void scan_words(const char* words, size_t bytes) {
     const uintptr_t first = ~blocks_.front().inverted, end = end_of(blocks_.back());
-    auto at = (reinterpret_cast<uintptr_t>(range.low) + 7) & ~uintptr_t{7};
-    for (; at + sizeof at <= reinterpret_cast<uintptr_t>(range.high); at += sizeof at) {
+    for (size_t at = 0; at + sizeof first <= bytes; at += sizeof first) {
       uintptr_t word;
-      __builtin_memcpy(&word, reinterpret_cast<const void*>(at), sizeof word);
+      __builtin_memcpy(&word, words + at, sizeof word);
       if (word - first < end - first) mark(word);
     }
   }
@@ -68,6 +97,9 @@ class Marker {
     open_.push_back(at);
   }
 
+  static constexpr size_t kCopied = size_t{64} << 10;
+
+  std::vector<char> copy_ = std::vector<char>(kCopied);
   std::vector<PlacedBlock> blocks_;
   std::vector<bool> reached_;
   std::vector<size_t> open_;  ///< reached, and not yet scanned

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/page.h"
+#include "base/written_pages.h"
 #include "heap/leaks.h"
 #include "heap/taken_at.h"
 #include "heap/thread_cache.h"
@@ -151,8 +152,15 @@ void find_leaks_of(uint32_t index, const MemoryRange* roots, size_t count,
   RankHeap* heap = g_process.ranks.records_blocks ? heap_of(index) : nullptr;
   if (!heap) return;
   std::vector<MemoryRange> all(roots, roots + count);
+  WrittenPages pages;  // a program may have mapped far more than it uses
   heap->mappings().visit([&](size_t first, size_t end) {
-    all.push_back({heap->address_of(first), heap->address_of(end)});
+    const MemoryRange whole{heap->address_of(first), heap->address_of(end)};
+    const bool known =
+        pages.visit(reinterpret_cast<uintptr_t>(whole.low), reinterpret_cast<uintptr_t>(whole.high),
+                    [&](uintptr_t low, uintptr_t high) {
+                      all.push_back({reinterpret_cast<char*>(low), reinterpret_cast<char*>(high)});
+                    });
+    if (!known) all.push_back(whole);
   });
   const auto low = reinterpret_cast<uintptr_t>(heap);
   for (const LeakedBlocks& leak :
