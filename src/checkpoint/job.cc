@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/build_id.h"
 #include "base/environment.h"
 #include "base/error_line.h"
 #include "base/modules.h"
@@ -30,36 +31,13 @@ void add(char letter, std::string_view text) {
   words() += '\0';
 }
 
-/// The module's identity as the linker has written it, in hexadecimal digits; "" without one.
-std::string build_id_of(const dl_phdr_info& module) {
-  std::string id;
-  for (const ElfW(Phdr) & segment : segments_of(module)) {
-    if (segment.p_type != PT_NOTE) continue;
-    const char* at = reinterpret_cast<const char*>(module.dlpi_addr + segment.p_vaddr);
-    const char* const end = at + segment.p_memsz;
-    while (at + sizeof(ElfW(Nhdr)) <= end) {
-      const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
-      const char* name = at + sizeof *note;
-      const char* bytes = name + (note->n_namesz + 3) / 4 * 4;
-      at = bytes + (note->n_descsz + 3) / 4 * 4;
-      if (note->n_type != NT_GNU_BUILD_ID || std::strncmp(name, "GNU", 4) != 0) continue;
-      char digits[3];
-      for (size_t i = 0; i < note->n_descsz; ++i) {
-        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(bytes[i]));
-        id += digits;
-      }
-    }
-  }
-  return id;
-}
-
 void add_modules() {
   for_each_loaded_module([](const dl_phdr_info& module) {
     const std::string path = path_of(module);
     if (path.find('/') == path.npos) return;  // the kernel's own
     char place[32];
     std::snprintf(place, sizeof place, " %#lx ", static_cast<unsigned long>(module.dlpi_addr));
-    add('m', path + place + build_id_of(module));
+    add('m', path + place + build_id_of(segments_of(module), module.dlpi_addr));
   });
 }
 
