@@ -110,6 +110,15 @@ struct HeapHooks {
   /// is the rank's. Any thread; nothing in between may switch.
   void (*begin_for_rank)();
   void (*end_for_rank)();
+  /// Zero pages of the rank's slot, readable and writable, for an image of a library that its
+  /// program loads; not counted as what the rank has taken. nullptr: there is no slot, or no room
+  /// in it. Any thread.
+  void* (*map_pages)(uint32_t index, size_t bytes, size_t alignment);
+  /// Gives such pages back, however they are mapped by now. Any thread.
+  void (*unmap_pages)(uint32_t index, void* at, size_t bytes);
+  /// Finds a mapping of the rank that is of a file, shared, or outside of its slot. False: it has
+  /// none. Any thread.
+  bool (*find_other_mapping)(uint32_t index, MemoryRange* range);
 };
 
 }  // namespace fgmpi::heap

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/page.h"
+#include "heap/other_mappings.h"
 #include "heap/running.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -54,6 +55,17 @@ void* map_in_slot(uint32_t index, size_t bytes, int protection, int flags) {
   return at;
 }
 
+/// A mapping has been made, which has replaced what was there.
+void record_mapping(void* at, size_t bytes, int flags, const void* place) {
+  constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+  const bool as_slot = (flags & kAnonymous) == kAnonymous && heap_of_mapping(at, bytes);
+  uint32_t index;
+  if (as_slot || !finds_rank(&index, place))
+    cut_other_mappings(at, bytes);
+  else
+    add_other_mapping(index, at, bytes);
+}
+
 void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offset,
           const void* place) {
   constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_POPULATE;
@@ -62,7 +74,9 @@ void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offse
   if (plain && finds_rank(&index, place))
     if (void* got = map_in_slot(index, page_up(bytes, machine_page_bytes()), protection, flags))
       return got;
-  return kernel_map(at, bytes, protection, flags, fd, offset);
+  void* const got = kernel_map(at, bytes, protection, flags, fd, offset);
+  if (got != MAP_FAILED) record_mapping(got, bytes, flags, place);
+  return got;
 }
 
 /// Makes pages as they are while they belong to no mapping.
@@ -78,6 +92,7 @@ bool reset(RankHeap* heap, void* at, size_t bytes) {
 
 int unmap(void* at, size_t bytes) {
   const size_t whole = page_up(bytes, machine_page_bytes());
+  cut_other_mappings(at, bytes);
   RankHeap* heap = bytes ? heap_of_mapping(at, whole) : nullptr;
   if (!heap || reinterpret_cast<uintptr_t>(at) % machine_page_bytes() != 0)
     return static_cast<int>(syscall(SYS_munmap, at, bytes));
@@ -90,12 +105,25 @@ void* kernel_remap(void* at, size_t before, size_t bytes, int flags, void* to) {
 
 /// Moves the pages of a mapping in a slot to another address, and gives up their place.
 void* move_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
+  const int64_t owner = owner_of_other_mapping(at);
   void* moved = kernel_remap(at, before, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
   if (moved == MAP_FAILED && errno == EFAULT && bytes > before) {  // of several protections
     std::memcpy(to, at, before);
     moved = to;
   }
-  if (moved != MAP_FAILED) reset(heap, at, before);
+  if (moved == MAP_FAILED) return moved;
+  reset(heap, at, before);
+  cut_other_mappings(at, before);
+  if (owner >= 0) add_other_mapping(static_cast<uint32_t>(owner), moved, bytes);
+  return moved;
+}
+
+/// A mapping of a rank that is not as its slot's are.
+void* remap_other(uint32_t index, void* at, size_t before, size_t bytes, int flags, void* to) {
+  void* const moved = kernel_remap(at, before, bytes, flags, to);
+  if (moved == MAP_FAILED) return moved;
+  cut_other_mappings(at, before);
+  add_other_mapping(index, moved, bytes);
   return moved;
 }
 
@@ -103,6 +131,8 @@ void* remap(void* at, size_t before, size_t bytes, int flags, void* to, const vo
   const size_t page = machine_page_bytes(), now = page_up(before, page),
                then = page_up(bytes, page);
   RankHeap* heap = before && bytes ? heap_of_mapping(at, now) : nullptr;
+  if (const int64_t owner = owner_of_other_mapping(at); owner >= 0 && !heap)
+    return remap_other(static_cast<uint32_t>(owner), at, before, bytes, flags, to);
   if (!heap || (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)))
     return kernel_remap(at, before, bytes, flags, to);
   if (flags & MREMAP_FIXED) return move_to(heap, at, now, then, to);

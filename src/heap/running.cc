@@ -13,6 +13,7 @@
 #include "base/page.h"
 #include "base/written_pages.h"
 #include "heap/leaks.h"
+#include "heap/other_mappings.h"
 #include "heap/taken_at.h"
 #include "heap/thread_cache.h"
 
@@ -127,6 +128,7 @@ bool add_slots(uint32_t count) {
 
 void rank_ends(uint32_t index) {
   forget_last_cache();
+  end_other_mappings(index);
   RankHeap* heap = heap_of(index);
   if (!heap) return;
   const bool mapped = heap->mappings().any();
@@ -185,6 +187,27 @@ int64_t rank_for(const void* place) {
   return finds_rank(&index, place) ? int64_t{index} : -1;
 }
 
+void* map_pages_of(uint32_t index, size_t bytes, size_t alignment) {
+  if (!g_process.slots.bytes || index >= g_process.ranks.ranks) return nullptr;
+  const HeapUser user(index);
+  RankHeap* heap = user.heap();
+  const size_t page = page_bytes(), spare = alignment > page ? alignment - page : 0;
+  const size_t got = heap->mappings().take(heap, bytes + spare, false);
+  if (!got) return nullptr;
+  const auto from = reinterpret_cast<uintptr_t>(heap->address_of(got));
+  const size_t before = page_up(from, alignment) - from;
+  if (before) heap->mappings().give_up(heap, got, before);
+  if (spare > before) heap->mappings().give_up(heap, got + before + bytes, spare - before);
+  return heap->address_of(got + before);
+}
+
+void unmap_pages_of(uint32_t index, void* at, size_t bytes) {
+  const HeapUser user(index);
+  RankHeap* heap = user.heap();
+  heap->mappings().give_up(heap, heap->offset_of(at), bytes);
+  reset_mappings(heap, heap->offset_of(at), bytes);
+}
+
 constexpr HeapHooks kHooks = {attach,
                               use_of,
                               taken_of,
@@ -198,7 +221,10 @@ constexpr HeapHooks kHooks = {attach,
                               visit_memory_of,
                               rank_for,
                               [] { ++t_for_rank; },
-                              [] { --t_for_rank; }};
+                              [] { --t_for_rank; },
+                              map_pages_of,
+                              unmap_pages_of,
+                              find_other_mapping};
 
 }  // namespace
 }  // namespace fgmpi::heap

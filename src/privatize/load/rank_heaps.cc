@@ -151,6 +151,18 @@ void* allocate_in_slot_of(const void* object, size_t bytes) {
   return rank < 0 ? std::malloc(bytes) : g_hooks->allocate(static_cast<uint32_t>(rank), bytes);
 }
 
+void* map_in_slot(uint32_t index, size_t bytes, size_t alignment) {
+  return g_hooks ? g_hooks->map_pages(index, bytes, alignment) : nullptr;
+}
+
+void unmap_in_slot(uint32_t index, void* at, size_t bytes) {
+  g_hooks->unmap_pages(index, at, bytes);
+}
+
+bool find_other_mapping(uint32_t index, heap::MemoryRange* range) {
+  return g_hooks && g_hooks->find_other_mapping(index, range);
+}
+
 bool ranks_have_heaps() { return g_hooks != nullptr; }
 
 heap::HeapUse heap_use_of(uint32_t index) {

@@ -29,6 +29,17 @@ Status check_rank_heaps(uint64_t first, uint64_t total);
 /// Memory in the heap of the rank in whose slot the object lies, if it lies in one, else in that of
 /// the process. nullptr: there is none. Any thread. free() gives it back.
 void* allocate_in_slot_of(const void* object, size_t bytes);
+/// Pages of the rank's slot for an image of a library (HeapHooks::map_pages). nullptr: they cannot
+/// be had there. Any thread.
+void* map_in_slot(uint32_t index, size_t bytes, size_t alignment);
+/// Gives them back. Any thread.
+void unmap_in_slot(uint32_t index, void* at, size_t bytes);
+/// Finds a mapping of the rank that is of a file, shared, or outside of its slot. False: it has
+/// none. Any thread.
+bool find_other_mapping(uint32_t index, heap::MemoryRange* range);
+/// Says what it has mapped so, in words that follow "it"; nullptr: nothing. The text is valid up to
+/// the next call. (rank_memory.cc)
+const char* describe_other_mapping(uint32_t index);
 /// Called when a rank is about to start a thread.
 void begin_threads_of_heaps();
 /// True where ranks have heaps.

@@ -1,0 +1,27 @@
+// Mappings that ranks have made outside of the parts of their slots that are theirs as they are: of
+// files, shared, at an address that the program has chosen, or too large for the slot. They are
+// unmapped when their rank ends, and a rank that has one cannot go on in another process.
+//
+// Thread rule: any thread; a lock inside. Nothing switches. Calls cost one load while there are
+// none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/heap_link.h"
+
+namespace fgmpi::heap {
+
+/// The rank has mapped whole pages there, in place of what was there before.
+void add_other_mapping(uint32_t index, const void* at, size_t bytes);
+/// Something else is at these addresses now, or nothing.
+void cut_other_mappings(const void* at, size_t bytes);
+/// The rank whose mapping begins or lies there; -1: it is nobody's.
+int64_t owner_of_other_mapping(const void* at);
+/// Any of the rank's. False: it has none.
+bool find_other_mapping(uint32_t index, MemoryRange* range);
+/// Unmaps all of a rank that has ended.
+void end_other_mappings(uint32_t index);
+
+}  // namespace fgmpi::heap
