@@ -84,8 +84,8 @@ struct HeapHooks {
   /// A rank is about to start its first thread: heaps are locked from now on.
   void (*begin_threads)();
   /// Ranks up to number `count` - 1 of this process have slots from now on, too, behind those of
-  /// its ranks: for programs that join the process. Their stacks and images are elsewhere. Returns
-  /// false where there are no addresses for that many.
+  /// its ranks: for programs that join the process. Returns false where there are no addresses for
+  /// that many.
   bool (*add_slots)(uint32_t count);
   /// The rank has ended, and its stack is gone: all its memory goes back to the system.
   void (*rank_ends)(uint32_t index);

@@ -221,9 +221,12 @@ void add_trimmer(bool (*trim)());
 /// that of rank i ends at slots + i * stride + end, and has at most `end` bytes with its guard. The
 /// last `record` bytes of each stack are not for frames: their owner keeps there what goes where
 /// the stack goes. They are packed with it (packing.h), and dropped when the rank has ended.
+/// `extend` maps places behind these, for ranks that add_ranks() adds, so that there are `count`;
+/// false: there are none, and their stacks are elsewhere.
 struct StackPlaces {
   char* slots = nullptr;
   size_t stride = 0, end = 0, record = 0;
+  bool (*extend)(uint32_t count) = nullptr;
 };
 void place_stacks(const StackPlaces& places);
 

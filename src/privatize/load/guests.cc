@@ -29,7 +29,6 @@
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
 #include "privatize/load/plugins.h"
-#include "privatize/load/rank_heaps.h"
 #include "privatize/load/real_loader.h"
 #include "privatize/processor/machine_code.h"
 #include "proclet-sched/threads/threads.h"
@@ -290,7 +289,6 @@ Status load_guest(const std::string& path, Guest** out) {
 
 Status prepare_guests(Guest* guest, uint32_t first, uint32_t count,
                       const std::vector<std::string>& words) {
-  add_rank_heaps(first, count);
   Status status = plugins::make_room(guest->plugin, first, count);
   for (uint32_t k = first; k < first + count && status.ok(); ++k)
     status = make_image(guest, k, words);

@@ -125,14 +125,11 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
   g_hooks = fgmpi_heap_hooks();
   fgmpi_heap_table = g_hooks->table();
   if (environment::text(environment::kCheckpointFolder)) record_descriptors(ranks);
-  sched::place_stacks({places.slots, places.stride, places.stacks_end, record_bytes});
+  sched::place_stacks(
+      {places.slots, places.stride, places.stacks_end, record_bytes, g_hooks->add_slots});
   if (!g_images.in_slots()) return {};
   return g_images.move_to_slots(reinterpret_cast<uintptr_t>(places.slots) + places.images,
                                 places.stride);
-}
-
-void add_rank_heaps(uint32_t first, uint32_t count) {
-  if (g_hooks) g_hooks->add_slots(first + count);
 }
 
 Status check_rank_heaps(uint64_t first, uint64_t total) {

@@ -20,9 +20,6 @@ bool rank_heaps_are_named();
 /// record of so many bytes (slot_record.h). Called once, before ranks run. Error: they cannot have
 /// one; the text says why.
 Status begin_rank_heaps(uint32_t ranks, size_t record_bytes);
-/// Called before ranks with these numbers join the process: they get heaps, too, if there are
-/// addresses for them.
-void add_rank_heaps(uint32_t first, uint32_t count);
 /// Checks what begin_rank_heaps() has presumed, once it is known. Error: this process or another
 /// one has other ranks than presumed.
 Status check_rank_heaps(uint64_t first, uint64_t total);

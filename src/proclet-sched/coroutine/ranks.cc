@@ -56,9 +56,10 @@ Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   return reserved;
 }
 
-/// The stacks of ranks whose places are given.
-Status take_stacks(uint32_t count) {
-  const StackPlaces& places = g_scheduler.places;
+/// The stacks of the ranks first .. first + count - 1, whose places are given.
+Status take_stacks(StackRegion* stacks, uint32_t first, uint32_t count) {
+  StackPlaces places = g_scheduler.places;
+  places.slots += first * places.stride;
   const size_t wanted = g_scheduler.options.stack_size;
   const size_t most = page_down(places.end - 2 * guard_bytes() - places.record);
   if (wanted > most)
@@ -68,7 +69,7 @@ Status take_stacks(uint32_t count) {
                  wanted >> 10, most >> 10);
   const size_t size =
       wanted ? wanted : std::min(default_stack_size(count, address_space_left(), -1), most);
-  g_scheduler.stacks.take(count, page_down(size) + places.record, places);
+  stacks->take(count, page_down(size) + places.record, places);
   return {};
 }
 
@@ -245,7 +246,7 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   g_scheduler.count = g_scheduler.created = g_scheduler.room = 0;
   g_scheduler.added.clear();
   FGMPI_TRY(check_room(count));
-  FGMPI_TRY(g_scheduler.places.slots ? take_stacks(count)
+  FGMPI_TRY(g_scheduler.places.slots ? take_stacks(&g_scheduler.stacks, 0, count)
                                      : reserve_stacks(&g_scheduler.stacks, count, "ranks"));
   const uint32_t room = room_for(count);
   Proclet* descriptors = reserve_descriptors(room);
@@ -292,7 +293,10 @@ Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t*
                      : "");
   FGMPI_TRY(check_room(count));
   AddedRanks block{from, count, std::make_unique<StackRegion>()};
-  FGMPI_TRY(reserve_stacks(block.stacks.get(), count, "spawned ranks"));
+  const StackPlaces& places = g_scheduler.places;
+  FGMPI_TRY(places.slots && places.extend(from + count)
+                ? take_stacks(block.stacks.get(), from, count)
+                : reserve_stacks(block.stacks.get(), count, "spawned ranks"));
   for (uint32_t i = 0; i < count; ++i) {
     Proclet* p = make_rank(from + i, *block.stacks, i);
     p->entry = entry;

@@ -17,8 +17,9 @@
 namespace fgmpi::sched {
 namespace {
 
-// The constant is newer than this system's headers.
+// The constants are newer than this system's headers.
 constexpr int kMadvGuardInstall = 102;  // MADV_GUARD_INSTALL
+constexpr int kMadvGuardRemove = 103;   // MADV_GUARD_REMOVE
 constexpr uint64_t kCanary = 0x5ac0ffee5ac0ffeeull;
 
 /// True when the program, or a library of it, runs code that it writes onto the stack. Pointers to
@@ -82,10 +83,21 @@ void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& pla
 
 void StackRegion::release() {
   if (base_ && owned_) munmap(base_, static_cast<uint64_t>(count_) * slot_size_);
+  if (base_ && !owned_) remove_guards();
   base_ = nullptr;
   count_ = 0;
   record_bytes_ = 0;
   owned_ = true;
+}
+
+/// Later stacks in these places may be larger.
+void StackRegion::remove_guards() {
+  for (uint32_t slot = 0; slot < canary_from_; ++slot) {
+    if (guard_ == StackGuard::kMprotect)
+      mprotect(base_ + slot * slot_size_, guard_bytes_, PROT_READ | PROT_WRITE);
+    else
+      madvise(low(slot) - guard_bytes(), guard_bytes(), kMadvGuardRemove);
+  }
 }
 
 /// May each stack have a guard that is a mapping of its own?

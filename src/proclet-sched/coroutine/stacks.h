@@ -71,6 +71,7 @@ class StackRegion {
 
  private:
   void choose_guard(uint32_t count);
+  void remove_guards();
   char* base_ = nullptr;
   size_t slot_size_ = 0;    ///< from one slot to the next
   size_t guard_bytes_ = 0;  ///< from the start of a slot to its stack
