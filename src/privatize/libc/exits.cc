@@ -113,7 +113,8 @@ bool run_handlers_of(const void* dso) {
   if (g_rank_exits) g_rank_exits(status & 0xff);
   if (SlotRecord* record = slot_record(p->index)) drop_streams(record);
   if (image && image->record) forget_loaded_areas(image);
-  end_rank_heap(sched::current()->index);
+  plugins::forget_rank(p->index);
+  end_rank_heap(p->index);
   sched::finish(status & 0xff);
 }
 

@@ -13,6 +13,7 @@
 #include "base/page.h"
 #include "privatize/image/images.h"
 #include "privatize/load/plugin_table.h"
+#include "privatize/load/rank_heaps.h"
 #include "privatize/load/real_loader.h"
 
 namespace fgmpi::privatize::plugins {
@@ -30,6 +31,13 @@ int find_tls_module(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+/// Returns the alignment of images.
+size_t set_stride(Plugin* p) {
+  const size_t alignment = std::max(page_bytes(), p->module.alignment());
+  p->stride = (p->module.span() + alignment - 1) / alignment * alignment;
+  return alignment;
+}
+
 }  // namespace
 
 void* Plugin::thread_local_block() const {
@@ -45,8 +53,7 @@ std::string Plugin::initial_block(uint32_t k) const {
 }
 
 Status reserve(Plugin* p, uint32_t first, uint32_t count) {
-  const size_t alignment = std::max(page_bytes(), p->module.alignment());
-  p->stride = (p->module.span() + alignment - 1) / alignment * alignment;
+  const size_t alignment = set_stride(p);
   Room room;
   room.first = first;
   room.count = count;
@@ -65,6 +72,23 @@ Status reserve(Plugin* p, uint32_t first, uint32_t count) {
   p->rooms.push_back(std::move(room));
   if (p->live.size() < first + count) p->live.resize(first + count);
   return Status();
+}
+
+Status place_image(Plugin* p, uint32_t k) {
+  if (p->is_placed(k)) return {};
+  const size_t alignment = set_stride(p);
+  void* const at = map_in_slot(k, p->stride, alignment);
+  return at ? (show_in_slot(p, k, at), Status()) : reserve(p, k, 1);
+}
+
+void show_in_slot(Plugin* p, uint32_t k, void* at) {
+  set_stride(p);
+  const auto address = reinterpret_cast<uintptr_t>(at);
+  SlotImage image{address, std::make_unique<sched::DebugImages>(sched::DebugImages{
+                               nullptr, p->module.path().c_str(), address, p->stride, k, 1})};
+  std::lock_guard<PlainMutex> lock(state().table);
+  sched::show_to_debugger(image.shown.get());
+  p->in_slots[k] = std::move(image);
 }
 
 Status plan(Plugin* p) {
@@ -110,14 +134,13 @@ void release(Plugin* p) {
 }
 
 Status make_image(Plugin* p, uint32_t k) {
-  if (!p->room_of(k)) FGMPI_TRY(reserve(p, k, 1));
   const uintptr_t at = p->image(k);
   FGMPI_TRY(p->plan.map(at));
   std::vector<uintptr_t> shifts;
   for (size_t i = 0; i < p->ranges.size(); ++i) {
     const uintptr_t base = p->ranges[i].base;
     const Plugin* owner = p->owners[i];
-    if (owner && !owner->room_of(k)) {  // another program or library, which no word points into
+    if (owner && !owner->is_placed(k)) {  // another program or library, which no word points into
       shifts.push_back(0);
       continue;
     }
@@ -134,15 +157,34 @@ Status make_image(Plugin* p, uint32_t k) {
 }
 
 void unmap_image(Plugin* p, uint32_t k) {
-  mmap(reinterpret_cast<void*>(p->image(k)), p->stride, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  void* const at = reinterpret_cast<void*>(p->image(k));
+  if (p->is_in_slot(k))
+    unmap_in_slot(k, at, p->stride);
+  else
+    mmap(at, p->stride, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  forget_image(p, k);
+}
+
+void forget_image(Plugin* p, uint32_t k) {
+  std::lock_guard<PlainMutex> lock(state().table);
+  if (k < p->live.size()) p->live[k] = false;
   p->blocks.erase(k);
   if (p->in_place == k) p->in_place = Plugin::kNobody;
+  const auto found = p->in_slots.find(k);
+  if (found == p->in_slots.end()) return;
+  sched::hide_from_debugger(found->second.shown.get());
+  p->in_slots.erase(found);
 }
 
 void set_live(Plugin* p, uint32_t k, bool live) {
   std::lock_guard<PlainMutex> lock(state().table);
+  if (p->live.size() <= k) p->live.resize(k + 1);
   p->live[k] = live;
+}
+
+uintptr_t find_image(const Plugin* p, uint32_t k) {
+  std::lock_guard<PlainMutex> lock(state().table);
+  return p->image(k);
 }
 
 }  // namespace fgmpi::privatize::plugins

@@ -32,6 +32,12 @@ struct Room {
   bool holds(uint32_t k) const { return k - first < count; }
 };
 
+/// An image that lies in the slot of its rank.
+struct SlotImage {
+  uintptr_t at = 0;
+  std::unique_ptr<sched::DebugImages> shown;
+};
+
 struct Plugin {
   const link_map* map = nullptr;
   ElfModule module;
@@ -39,6 +45,7 @@ struct Plugin {
   bool pinned = false;  ///< this library holds a handle of the dynamic linker's copy
   bool guest = false;   ///< a program, not a library
   std::vector<Room> rooms;
+  std::unordered_map<uint32_t, SlotImage> in_slots;  ///< by rank
   size_t stride = 0;
   ModulePlan plan;
   std::vector<ModuleRange> ranges;  ///< what words of the plan point into
@@ -55,8 +62,12 @@ struct Plugin {
       if (room.holds(k)) return &room;
     return nullptr;
   }
-  /// The address of the rank's image. REQUIRES: room_of(k) is not nullptr.
+  bool is_in_slot(uint32_t k) const { return in_slots.contains(k); }
+  /// True where there is a place for the rank's image.
+  bool is_placed(uint32_t k) const { return is_in_slot(k) || room_of(k); }
+  /// The address of the rank's image. REQUIRES: is_placed(k); one of the locks is held.
   uintptr_t image(uint32_t k) const {
+    if (const auto found = in_slots.find(k); found != in_slots.end()) return found->second.at;
     const Room* room = room_of(k);
     FGMPI_ASSERT(room);
     return room->region + (k - room->first) * stride;
@@ -102,17 +113,27 @@ PluginState& state();
 Plugin* find(const link_map* map);
 
 // ---- plugin_images.cc ---------------------------------------------------------------------------
-/// Reserves room for images of `count` ranks from `first` on. REQUIRES: the caller does not hold
-/// the table's lock.
+/// Reserves room outside of slots for images of `count` ranks from `first` on. REQUIRES: the caller
+/// does not hold the table's lock.
 Status reserve(Plugin* p, uint32_t first, uint32_t count);
+/// Finds a place for the rank's image: in its slot, if it has one with room for it. REQUIRES: the
+/// caller does not hold the table's lock.
+Status place_image(Plugin* p, uint32_t k);
+/// The rank's image lies there, in its slot.
+void show_in_slot(Plugin* p, uint32_t k, void* at);
 /// Plans the images, and finds which plugins this one needs. REQUIRES: it is in the table.
 Status plan(Plugin* p);
 /// Releases the room.
 void release(const Room& room);
 void release(Plugin* p);
-/// Makes the rank's image, which set_live() shows to others.
+/// Makes the rank's image, which set_live() shows to others. REQUIRES: it is placed, and so are
+/// those of what it needs.
 Status make_image(Plugin* p, uint32_t k);
 void unmap_image(Plugin* p, uint32_t k);
 void set_live(Plugin* p, uint32_t k, bool live);
+/// Forgets the image of a rank whose memory goes back to the system.
+void forget_image(Plugin* p, uint32_t k);
+/// The address of the rank's image. REQUIRES: as image(), but no lock is held.
+uintptr_t find_image(const Plugin* p, uint32_t k);
 
 }  // namespace fgmpi::privatize::plugins

@@ -23,6 +23,7 @@
 #include "privatize/internal.h"
 #include "privatize/load/libraries.h"
 #include "privatize/load/plugin_table.h"
+#include "privatize/load/rank_heaps.h"
 #include "privatize/load/real_loader.h"
 #include "privatize/load/standard_abi.h"
 #include "proclet-sched/immortal.h"
@@ -101,7 +102,8 @@ Status adopt_found() {
   const size_t before = s.plugins.size();
   Status status;
   for (auto& p : s.found)
-    if (status.ok() && g_images.count() > 0) status = reserve(p.get(), 0, g_images.count());
+    if (status.ok() && g_images.count() > 0 && !ranks_have_heaps())
+      status = reserve(p.get(), 0, g_images.count());
   {
     std::lock_guard<PlainMutex> lock(s.table);
     for (auto& p : s.found) s.plugins.push_back(std::move(p));
@@ -180,7 +182,10 @@ void pin(Plugin* p) {
 Status make_images(uint32_t k, std::vector<Plugin*>* made) {
   PluginState& s = state();
   RankPlugins& rank = s.ranks[k];
-  for (Plugin* p : needed_by_rank(rank)) {
+  const std::vector<Plugin*> needed = needed_by_rank(rank);
+  for (Plugin* p : needed)  // words of one may point into any other
+    if (!p->has(k)) FGMPI_TRY(place_image(p, k));
+  for (Plugin* p : needed) {
     if (p->has(k)) continue;
     if (p->stays) pin(p);
     FGMPI_TRY(make_image(p, k));
@@ -248,7 +253,7 @@ void construct(const std::vector<Plugin*>& made, uint32_t k) {
   sched::Proclet* p = sched::rank_proclet(k);
   char** argv = p && p->image ? static_cast<const Image*>(p->image)->argv : g_program.argv;
   for (Plugin* plugin : made)
-    plugin->module.run_constructors(plugin->image(k), g_program.argc, argv, g_program.envp);
+    plugin->module.run_constructors(find_image(plugin, k), g_program.argc, argv, g_program.envp);
 }
 
 }  // namespace
@@ -258,8 +263,14 @@ bool any() { return g_count.load(std::memory_order_relaxed) != 0; }
 bool locate(uintptr_t address, PluginLocation* out) {
   if (!any()) return false;
   PluginState& s = state();
+  const int64_t slot = rank_of_slot(reinterpret_cast<const void*>(address));
+  const auto owner = static_cast<uint32_t>(slot);
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
+    if (slot >= 0 && p->has(owner) && address - p->image(owner) < p->stride) {
+      *out = {&p->module, owner, address - p->image(owner)};
+      return true;
+    }
     for (const Room& room : p->rooms) {
       const uintptr_t in_region = address - room.region;
       if (in_region >= p->stride * room.count) continue;
@@ -368,12 +379,12 @@ int close(uint32_t k, void* handle) {
       rank.order.erase(rank.order.begin() + static_cast<ptrdiff_t>(i));
     }
   }
-  for (Plugin* p : dropped) p->module.run_destructors(p->image(k));
+  for (Plugin* p : dropped) p->module.run_destructors(find_image(p, k));
   int result = 0;
   on_large_stack([&] {
     PluginOperation operation;
     for (Plugin* p : dropped) {
-      set_live(p, k, false);
+      set_live(p, k, false);  // before others may have these addresses
       unmap_image(p, k);
     }
     result = real_dlclose(handle);
@@ -397,7 +408,15 @@ void run_destructors(uint32_t k) {
     PluginOperation operation;
     order = std::exchange(state().ranks[k].order, {});
   }
-  for (size_t i = order.size(); i-- > 0;) order[i]->module.run_destructors(order[i]->image(k));
+  for (size_t i = order.size(); i-- > 0;) order[i]->module.run_destructors(find_image(order[i], k));
+}
+
+void forget_rank(uint32_t k) {
+  if (!any()) return;
+  PluginOperation operation;
+  state().ranks.erase(k);
+  for (const auto& p : state().plugins)
+    if (p->is_in_slot(k)) forget_image(p.get(), k);
 }
 
 // ---- Guests -------------------------------------------------------------------------------------
@@ -459,13 +478,14 @@ Status load_guest(const std::string& copy, const std::string& path,
 
 bool is_plugin(const link_map* map) { return find(map) != nullptr; }
 const ElfModule& module_of(const Plugin* guest) { return guest->module; }
-uintptr_t base_of(const Plugin* guest, uint32_t k) { return guest->image(k); }
+uintptr_t base_of(const Plugin* guest, uint32_t k) { return find_image(guest, k); }
 
 Status make_room(Plugin* guest, uint32_t first, uint32_t count) {
   PluginOperation operation;
   std::vector<Plugin*> seen, order;
   add_with_needs(guest, &seen, &order);
-  for (Plugin* p : order) FGMPI_TRY(reserve(p, first, count));
+  for (Plugin* p : order)
+    if (!ranks_have_heaps()) FGMPI_TRY(reserve(p, first, count));
   return {};
 }
 
@@ -487,13 +507,17 @@ void construct_guest(uint32_t k, int argc, char** argv, char** envp, bool with_p
     order = state().ranks[k].order;
   }
   for (const Plugin* p : order)
-    if (!p->guest || with_program) p->module.run_constructors(p->image(k), argc, argv, envp);
+    if (!p->guest || with_program) p->module.run_constructors(find_image(p, k), argc, argv, envp);
 }
 
 void forget_ranks(uint32_t first, uint32_t count) {
   PluginOperation operation;
   PluginState& s = state();
-  for (uint32_t k = first; k < first + count; ++k) s.ranks.erase(k);
+  for (uint32_t k = first; k < first + count; ++k) {
+    s.ranks.erase(k);
+    for (const auto& p : s.plugins)
+      if (p->is_in_slot(k)) unmap_image(p.get(), k);
+  }
   std::lock_guard<PlainMutex> lock(s.table);
   for (const auto& p : s.plugins) {
     std::erase_if(p->rooms, [&](const Room& room) {

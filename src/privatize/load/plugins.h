@@ -3,6 +3,7 @@
 //
 //   the dynamic linker's copy | image of rank 0 | of rank 1 | ...   a region of its own a plugin
 //
+// Where ranks have slots (FGMPI_HEAP=rank), each image lies in its rank's, among the mappings.
 // The dynamic linker loads, relocates and counts a plugin as in any process, but runs none of its
 // constructors and destructors: its copy only serves to make images. A rank's handle is the dynamic
 // linker's handle; addresses found through it are moved to the calling rank's image. A rank has
@@ -66,6 +67,9 @@ void visit_images(uint32_t image,
 
 /// Runs the destructors of the rank's images, newest first, when the rank ends.
 void run_destructors(uint32_t image);
+
+/// Forgets the images of a rank that lie in its slot, whose memory goes back to the system.
+void forget_rank(uint32_t image);
 
 /// A program that was loaded to be run by guests. A plugin of this kind stays to the end of the
 /// process.
