@@ -3,6 +3,9 @@
 //
 //   slot   | guard | stack, from the stack pointer of a waiting rank up | image | heap | mappings
 //
+// Images of libraries that a rank has loaded while it ran lie among its mappings, and so does that
+// of the program of a spawned rank.
+//
 // The library (libmpich) defines the function, which preloaded libraries call. Ranges are whole
 // pages, in ascending order, with all that the rank may ever have written. Most of their pages were
 // never written: WrittenPages (written_pages.h) finds those that were.

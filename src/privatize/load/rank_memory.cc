@@ -2,80 +2,24 @@
 // has their protection.
 #include "base/rank_memory.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <vector>
 
+#include "base/kernel_mappings.h"
 #include "base/mapped_allocator.h"
 #include "base/page.h"
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
+#include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
 #include "proclet-sched/coroutine/packing.h"
 
 namespace fgmpi::privatize {
 namespace {
-
-/// A line of /proc/self/maps.
-struct KernelMapping {
-  uintptr_t low = 0, high = 0;
-  int protection = PROT_NONE;
-  bool of_file = false;
-};
-
-/// Reads the mappings of this process in ascending order.
-class KernelMappings {
- public:
-  KernelMappings() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), text_(size_t{64} << 10) {}
-  ~KernelMappings() {
-    if (fd_ >= 0) close(fd_);
-  }
-  KernelMappings(const KernelMappings&) = delete;
-  KernelMappings& operator=(const KernelMappings&) = delete;
-
-  /// False: there are no more.
-  bool next(KernelMapping* out) {
-    const char* line = next_line();
-    unsigned long low, high, inode;
-    char rights[5];
-    if (!line || sscanf(line, "%lx-%lx %4s %*x %*s %lu", &low, &high, rights, &inode) != 4)
-      return false;
-    *out = {low, high, PROT_NONE, inode != 0};
-    if (rights[0] == 'r') out->protection |= PROT_READ;
-    if (rights[1] == 'w') out->protection |= PROT_WRITE;
-    if (rights[2] == 'x') out->protection |= PROT_EXEC;
-    return true;
-  }
-
- private:
-  const char* next_line() {
-    for (;;) {
-      char* end = static_cast<char*>(std::memchr(&text_[from_], '\n', to_ - from_));
-      if (end) {
-        *end = '\0';
-        const char* line = &text_[from_];
-        from_ = static_cast<size_t>(end - text_.data()) + 1;
-        return line;
-      }
-      std::memmove(text_.data(), &text_[from_], to_ - from_);
-      to_ -= from_;
-      from_ = 0;
-      const ssize_t got = fd_ < 0 ? 0 : read(fd_, &text_[to_], text_.size() - to_ - 1);
-      if (got <= 0) return nullptr;
-      to_ += static_cast<size_t>(got);
-    }
-  }
-
-  int fd_;
-  std::vector<char, MappedAllocator<char>> text_;
-  size_t from_ = 0, to_ = 0;  ///< what was read and not yet used
-};
 
 /// A part of a rank's memory, whose protection is not known yet.
 struct OwnPart {
@@ -102,40 +46,108 @@ const char* low_of_stack(const sched::Proclet* rank, const char* slot, const cha
   return waits ? context - kRedZone : rank->stack_low;
 }
 
+/// The rank's images of what it has loaded while it ran, in ascending order; of a spawned rank also
+/// that of its program.
+OwnParts find_loaded_images(uint32_t index) {
+  OwnParts images;
+  plugins::visit_images(index, [&](const ElfModule& module, uintptr_t base) {
+    const auto* at = reinterpret_cast<const char*>(base);
+    add_part(at, at + module.span(), RankMemoryPart::kImage, &images);
+  });
+  std::ranges::sort(images, {}, &OwnPart::low);
+  return images;
+}
+
+/// Adds pages that are among the mappings of a rank, some of which are images.
+void add_mapping(const heap::MemoryRange& range, const OwnParts& images, OwnParts* parts) {
+  auto at = reinterpret_cast<uintptr_t>(range.low);
+  const auto end = reinterpret_cast<uintptr_t>(range.high);
+  for (const OwnPart& image : images) {
+    if (image.low < at || image.high > end) continue;
+    if (image.low > at) parts->push_back({at, image.low, RankMemoryPart::kMapping});
+    parts->push_back(image);
+    at = image.high;
+  }
+  if (end > at) parts->push_back({at, end, RankMemoryPart::kMapping});
+}
+
 void find_own_parts(uint32_t index, const sched::Proclet* rank, OwnParts* parts) {
   const heap::SlotPlaces& places = slot_places();
   const char* slot = places.slots + size_t{index} * places.stride;
   parts->clear();
   const char* stacks_end = slot + places.stacks_end;
   add_part(low_of_stack(rank, slot, stacks_end), stacks_end, RankMemoryPart::kStack, parts);
-  if (g_images.in_slots() && rank->image)
+  if (g_images.in_slots() && rank->image && !is_guest(rank))
     add_part(slot + places.images, slot + places.images + g_images.image_bytes(),
              RankMemoryPart::kImage, parts);
+  const OwnParts images = find_loaded_images(index);
+  struct HeapParts {
+    const OwnParts& images;
+    OwnParts* parts;
+  } heap{images, parts};
   visit_heap_memory(
       index,
       [](const heap::MemoryRange& range, bool is_mapping, void* data) {
-        add_part(range.low, range.high,
-                 is_mapping ? RankMemoryPart::kMapping : RankMemoryPart::kHeap,
-                 static_cast<OwnParts*>(data));
+        auto* all = static_cast<HeapParts*>(data);
+        if (is_mapping)
+          add_mapping(range, all->images, all->parts);
+        else
+          add_part(range.low, range.high, RankMemoryPart::kHeap, all->parts);
       },
-      parts);
+      &heap);
 }
 
 /// nullptr, or why the memory of a rank is not all in its slot.
-const char* reason_for_memory_elsewhere(uint32_t first, uint32_t count) {
-  if (!ranks_have_heaps()) return "ranks have no memory of their own (FGMPI_HEAP=rank)";
-  if (!g_images.in_slots())
+const char* reason_for_memory_elsewhere(uint32_t index) {
+  const sched::Proclet* rank = sched::rank_proclet(index);
+  if (rank->state == sched::ProcletState::kFinished) return nullptr;
+  if (!is_guest(rank) && !g_images.in_slots())
     return "the variables of the program are not in memory of its ranks, as it is not "
            "position-independent, does not use MPI, or shares them (FGMPI_PRIVATIZE=off)";
-  if (count > g_images.count() || first > g_images.count() - count)
-    return "ranks that were spawned into a running process have no memory of their own";
-  bool loaded = false;
+  if (rank_of_slot(rank->stack_low) != index && is_guest(rank))
+    return "there were no addresses for memory of their own of ranks that were spawned";
+  if (const char* reason = describe_other_mapping(index)) return reason;
+  static char words[512];
+  const char* reason = nullptr;
+  plugins::visit_images(index, [&](const ElfModule& module, uintptr_t base) {
+    if (rank_of_slot(reinterpret_cast<const void*>(base)) == index) return;
+    snprintf(words, sizeof words, "rank %u has loaded %s, for which its memory has no room",
+             first_world_rank() + index, module.path().c_str());
+    reason = words;
+  });
+  return reason;
+}
+
+/// As above, for any of these ranks.
+const char* reason_for_memory_elsewhere(uint32_t first, uint32_t count) {
+  if (!ranks_have_heaps()) return "ranks have no memory of their own (FGMPI_HEAP=rank)";
+  if (count > sched::rank_count() || first > sched::rank_count() - count)
+    return "there are no such ranks";
   for (uint32_t i = first; i < first + count; ++i)
-    plugins::visit_images(i, [&](const ElfModule&, uintptr_t) { loaded = true; });
-  return loaded ? "a rank has loaded a library while it ran (dlopen)" : nullptr;
+    if (const char* reason = reason_for_memory_elsewhere(i)) return reason;
+  return nullptr;
 }
 
 }  // namespace
+
+const char* describe_other_mapping(uint32_t index) {
+  static char words[512];
+  heap::MemoryRange other;
+  if (!find_other_mapping(index, &other)) return nullptr;
+  KernelMappings mappings;
+  KernelMapping mapping;
+  const auto low = reinterpret_cast<uintptr_t>(other.low);
+  while (mappings.next(&mapping) && mapping.high <= low) continue;
+  if (mapping.of_file)
+    snprintf(words, sizeof words, "it has mapped %s (mmap)", mapping.path);
+  else
+    snprintf(words, sizeof words,
+             "it has mapped memory at %p, which is shared or not in its own range of addresses "
+             "(mmap)",
+             static_cast<const void*>(other.low));
+  return words;
+}
+
 }  // namespace fgmpi::privatize
 
 using namespace fgmpi::privatize;
@@ -144,8 +156,8 @@ const char* fgmpi_memory_of_ranks(uint32_t first, uint32_t count, fgmpi::VisitRa
                                   void* data) {
   if (const char* reason = reason_for_memory_elsewhere(first, count)) return reason;
   store_loaded_areas();
-  KernelMappings mappings;
-  KernelMapping mapping;
+  fgmpi::KernelMappings mappings;
+  fgmpi::KernelMapping mapping;
   OwnParts parts;
   bool any = mappings.next(&mapping);
   for (uint32_t index = first; index < first + count; ++index) {

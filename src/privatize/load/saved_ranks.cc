@@ -152,6 +152,7 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   if (plugins::any()) return "it has loaded a library (dlopen)";
   if (fgmpi::sched::has_threads(p)) return "it has threads";
   if (has_timer()) return "a timer runs in its process (setitimer, alarm)";
+  if (const char* reason = describe_other_mapping(image->index)) return reason;
   if (p->locale) return "it has a locale of its own (uselocale)";
   root->areas = image->areas;
   root->handlers = reinterpret_cast<void**>(image->handlers);
