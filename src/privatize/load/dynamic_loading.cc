@@ -130,11 +130,22 @@ void* symbol_for_rank(void* handle, const char* name, const char* version, void*
   return handle == RTLD_DEFAULT ? found_globally(found, caller) : found_for_rank(found);
 }
 
+void* loaded_handle(void* handle) {
+  uint32_t k = 0;
+  return calling_image(&k) ? plugins::real_handle(k, handle) : handle;
+}
+
 void* dlsym_for_rank(void* handle, const char* name) {
-  return symbol_for_rank(handle, name, nullptr, caller_as_loaded(__builtin_return_address(0)));
+  return symbol_for_rank(loaded_handle(handle), name, nullptr,
+                         caller_as_loaded(__builtin_return_address(0)));
 }
 void* dlvsym_for_rank(void* handle, const char* name, const char* version) {
-  return symbol_for_rank(handle, name, version, caller_as_loaded(__builtin_return_address(0)));
+  return symbol_for_rank(loaded_handle(handle), name, version,
+                         caller_as_loaded(__builtin_return_address(0)));
+}
+int dlinfo_for_rank(void* handle, int request, void* result) {
+  static auto* const real = reinterpret_cast<int (*)(void*, int, void*)>(real::function("dlinfo"));
+  return real(loaded_handle(handle), request, result);
 }
 
 using Address = int(const void*, Dl_info*, void**, int);
@@ -283,7 +294,8 @@ void* iteration_for(uintptr_t caller) {
 void* function_for(int entry, uintptr_t caller) {
   static void* const of_rank[] = {pointer_to(open_for_rank),    pointer_to(close_for_rank),
                                   pointer_to(dlsym_for_rank),   pointer_to(dlvsym_for_rank),
-                                  pointer_to(describe_address), pointer_to(describe_address_more)};
+                                  pointer_to(describe_address), pointer_to(describe_address_more),
+                                  pointer_to(dlinfo_for_rank)};
   uint32_t k = 0;
   if (in_this_library(caller)) return plain_function(entry);
   if (entry == kIterate) return iteration_for(caller);

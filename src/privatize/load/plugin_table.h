@@ -44,6 +44,9 @@ struct Plugin {
   bool stays = false;   ///< not unloaded before the end of the process
   bool pinned = false;  ///< this library holds a handle of the dynamic linker's copy
   bool guest = false;   ///< a program, not a library
+  std::string file;     ///< its path from the root on
+  /// Of the build of the library; "" where ranks are not saved.
+  std::string identity;
   std::vector<Room> rooms;
   std::unordered_map<uint32_t, SlotImage> in_slots;  ///< by rank
   size_t stride = 0;
@@ -82,9 +85,13 @@ struct Plugin {
   std::string initial_block(uint32_t k) const;
 };
 
+/// A library that a rank has open.
 struct Opened {
   const link_map* root;
   int count;
+  int mode;      ///< as dlopen() takes it
+  void* handle;  ///< the rank's
+  std::string file;
 };
 
 struct RankPlugins {
@@ -103,6 +110,7 @@ struct PluginState {
   std::unordered_map<uint32_t, RankPlugins> ranks;
   std::vector<std::unique_ptr<Plugin>> found;  ///< what the hook has found during the present load
   std::vector<const link_map*> known;          ///< modules that the hook has seen already
+  std::vector<const link_map*> of_start;       ///< where ranks may be saved: loaded before they ran
   const std::string* guest_copy = nullptr;     ///< the guest that is being loaded, else nullptr
   const std::string* guest_path = nullptr;
   bool hooked = false, hook_failed = false;
@@ -111,6 +119,30 @@ struct PluginState {
 PluginState& state();
 /// The plugin that the dynamic linker describes so, or nullptr.
 Plugin* find(const link_map* map);
+
+// ---- plugins.cc. REQUIRES: the caller holds PluginState::operation. -----------------------------
+/// Makes the dynamic linker say what it loads. False: the system does not allow that.
+bool prepare_hook();
+/// Calls dlopen so that new libraries are found before any of their code runs. Runs on the host
+/// stack, or on a thread of a rank.
+void* load(const char* file, int mode, const void* caller);
+/// Adds the modules that the hook has found to the table, and plans their images.
+Status adopt_found();
+/// Holds the dynamic linker's copy of a plugin for good: a rank's image outlives the rank's
+/// dlclose(), and the image is described by that copy.
+void pin(Plugin* p);
+std::vector<Plugin*> needed_by_rank(const RankPlugins& rank);
+const link_map* map_of(void* handle);
+
+// ---- saved_plugins.cc ---------------------------------------------------------------------------
+/// True where ranks may be saved: their handles then are addresses in their slots.
+bool ranks_may_be_saved();
+/// The path from the root on; "" of the program.
+std::string file_of(const link_map* map);
+/// What tells builds of a library apart.
+std::string identity_of(const link_map* map);
+/// A handle for a rank that has opened the library: `real`, or a copy of it in the rank's slot.
+void* make_handle(uint32_t k, const link_map* map, void* real);
 
 // ---- plugin_images.cc ---------------------------------------------------------------------------
 /// Reserves room outside of slots for images of `count` ranks from `first` on. REQUIRES: the caller

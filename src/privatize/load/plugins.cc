@@ -72,8 +72,8 @@ void on_list_changed() {
   }
 }
 
-/// Calls dlopen so that new libraries are found before any of their code runs. Runs on the host
-/// stack, or on a thread of a rank.
+}  // namespace
+
 void* load(const char* file, int mode, const void* caller) {
   static void* const real_dlopen = real::function("dlopen");
   PluginState& s = state();
@@ -88,6 +88,8 @@ void* load(const char* file, int mode, const void* caller) {
   return handle;
 }
 
+namespace {
+
 void count_plugins() {
   const auto& plugins = state().plugins;
   g_count = plugins.size();
@@ -95,15 +97,19 @@ void count_plugins() {
       plugins.begin(), plugins.end(), [](const auto& p) { return p->tls_module != 0; }));
 }
 
-/// Adds the modules that the hook has found to the table, and plans their images.
+}  // namespace
+
 Status adopt_found() {
   PluginState& s = state();
   if (s.found.empty()) return Status();
   const size_t before = s.plugins.size();
   Status status;
-  for (auto& p : s.found)
+  for (auto& p : s.found) {
+    p->file = file_of(p->map);
+    if (ranks_may_be_saved()) p->identity = identity_of(p->map);
     if (status.ok() && g_images.count() > 0 && !ranks_have_heaps())
       status = reserve(p.get(), 0, g_images.count());
+  }
   {
     std::lock_guard<PlainMutex> lock(s.table);
     for (auto& p : s.found) s.plugins.push_back(std::move(p));
@@ -114,6 +120,8 @@ Status adopt_found() {
   count_plugins();
   return status;
 }
+
+namespace {
 
 /// Removes the plugins that the dynamic linker has unloaded.
 void drop_unloaded() {
@@ -136,6 +144,8 @@ void add_with_needs(Plugin* p, std::vector<Plugin*>* seen, std::vector<Plugin*>*
   order->push_back(p);
 }
 
+}  // namespace
+
 std::vector<Plugin*> needed_by_rank(const RankPlugins& rank) {
   std::vector<Plugin*> seen, order;
   for (const Opened& o : rank.opened)
@@ -145,6 +155,8 @@ std::vector<Plugin*> needed_by_rank(const RankPlugins& rank) {
     if (p->stays) add_with_needs(p, &seen, &order);
   return order;
 }
+
+namespace {
 
 bool is_held_by_rank(const RankPlugins& rank, const Plugin* p) {
   return std::find(rank.held_plugins.begin(), rank.held_plugins.end(), p) !=
@@ -169,14 +181,16 @@ void on_large_stack(F&& f) {
 
 void report(const Status& status) { fprintf(stderr, "fgmpi: dlopen: %s\n", status.what().c_str()); }
 
-/// Holds the dynamic linker's copy of a plugin for good: a rank's image outlives the rank's
-/// dlclose(), and the image is described by that copy.
+}  // namespace
+
 void pin(Plugin* p) {
   static void* const real_dlopen = real::function("dlopen");
   if (std::exchange(p->pinned, true)) return;
   real::call_from(real_dlopen, nullptr, p->map->l_name,
                   reinterpret_cast<void*>(static_cast<intptr_t>(RTLD_NOLOAD | RTLD_LAZY)), nullptr);
 }
+
+namespace {
 
 /// Makes the rank's missing images of the plugins that it needs.
 Status make_images(uint32_t k, std::vector<Plugin*>* made) {
@@ -196,12 +210,18 @@ Status make_images(uint32_t k, std::vector<Plugin*>* made) {
   return Status();
 }
 
-void count_opening(uint32_t k, const link_map* root) {
+Opened& count_opening(uint32_t k, const link_map* root, int mode) {
   auto& opened = state().ranks[k].opened;
-  for (Opened& o : opened)
-    if (o.root == root) return void(++o.count);
-  opened.push_back({root, 1});
+  for (Opened& o : opened) {
+    if (o.root != root) continue;
+    ++o.count;
+    o.mode |= mode;
+    return o;
+  }
+  return opened.emplace_back(root, 1, mode, nullptr, file_of(root));
 }
+
+}  // namespace
 
 bool prepare_hook() {
   PluginState& s = state();
@@ -220,6 +240,8 @@ const link_map* map_of(void* handle) {
   const link_map* map = nullptr;
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
 }
+
+namespace {
 
 bool rank_has(uint32_t k, const link_map* map) {
   const Plugin* p = find(map);
@@ -243,10 +265,11 @@ void* open_locked(uint32_t k, const char* file, int mode, const void* caller,
   }
   Status status = adopt_found();
   if (Plugin* p = find(map); p && (mode & RTLD_NODELETE)) p->stays = true;
-  count_opening(k, map);
+  Opened& opened = count_opening(k, map, mode);
   if (status.ok()) status = make_images(k, made);
   if (!status.ok()) report(status);
-  return handle;
+  if (!opened.handle) opened.handle = make_handle(k, map, handle);
+  return opened.handle;
 }
 
 void construct(const std::vector<Plugin*>& made, uint32_t k) {
@@ -354,18 +377,23 @@ int close(uint32_t k, void* handle) {
   static auto* const real_dlclose = reinterpret_cast<int (*)(void*)>(real::function("dlclose"));
   PluginState& s = state();
   std::vector<Plugin*> dropped;
+  void* root = nullptr;  // the dynamic linker's handle
   {
     PluginOperation operation;
-    const link_map* map = map_of(handle);
     auto& rank = s.ranks[k];
     auto o = std::find_if(rank.opened.begin(), rank.opened.end(),
-                          [&](const Opened& x) { return x.root == map; });
-    if (!map || o == rank.opened.end()) {
+                          [&](const Opened& x) { return x.handle == handle; });
+    if (o == rank.opened.end()) {
       // The handle's library was loaded from the start, or not by this rank. A plugin is then
       // refused; the dynamic linker answers for other libraries.
-      return find(map) ? -1 : real_dlclose(handle);
+      const bool is_of_rank = rank_of_slot(handle) >= 0;  // and closed already
+      return is_of_rank || find(map_of(handle)) ? -1 : real_dlclose(handle);
     }
-    if (--o->count == 0) rank.opened.erase(o);
+    root = const_cast<link_map*>(o->root);
+    if (--o->count == 0) {
+      if (o->handle != root) free(o->handle);
+      rank.opened.erase(o);
+    }
     const sched::Proclet* proclet = sched::rank_proclet(k);
     for (Plugin* p : rank.order)
       if (!is_held_by_rank(rank, p) && proclet &&
@@ -387,10 +415,18 @@ int close(uint32_t k, void* handle) {
       set_live(p, k, false);  // before others may have these addresses
       unmap_image(p, k);
     }
-    result = real_dlclose(handle);
+    result = real_dlclose(root);
     drop_unloaded();
   });
   return result;
+}
+
+void* real_handle(uint32_t k, void* handle) {
+  if (rank_of_slot(handle) < 0) return handle;
+  PluginOperation operation;
+  for (const Opened& o : state().ranks[k].opened)
+    if (o.handle == handle) return const_cast<link_map*>(o.root);
+  return handle;
 }
 
 void visit_images(uint32_t image,
@@ -491,7 +527,7 @@ Status make_room(Plugin* guest, uint32_t first, uint32_t count) {
 
 Status enter_guest(Plugin* guest, uint32_t k) {
   PluginOperation operation;
-  count_opening(k, guest->map);
+  count_opening(k, guest->map, 0);
   std::vector<Plugin*> made;
   FGMPI_TRY(make_images(k, &made));
   for (const Plugin* p : made)

@@ -61,6 +61,9 @@ void init_thread_locals(uint32_t image);
 void* open(uint32_t image, const char* file, int mode, const void* caller);
 int close(uint32_t image, void* handle);
 
+/// The dynamic linker's handle of what the rank knows by this one.
+void* real_handle(uint32_t image, void* handle);
+
 /// Calls see(module, base) for each image that the rank has.
 void visit_images(uint32_t image,
                   const std::function<void(const ElfModule& module, uintptr_t base)>& see);

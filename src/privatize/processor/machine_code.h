@@ -17,7 +17,7 @@
 /// of dynamic_loading.cc, restores the arguments and jumps to the function that was returned.
 #define FGMPI_LOADER_FUNCTIONS(entry)                                                  \
   entry(dlopen, 0) entry(dlclose, 1) entry(dlsym, 2) entry(dlvsym, 3) entry(dladdr, 4) \
-      entry(dladdr1, 5) entry(dl_iterate_phdr, 6)
+      entry(dladdr1, 5) entry(dlinfo, 6) entry(dl_iterate_phdr, 7)
 
 namespace fgmpi::privatize::machine {
 
