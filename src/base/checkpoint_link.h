@@ -23,11 +23,13 @@ struct RankRoot {
   void* libc = nullptr;
   void* values = nullptr;
   void* record = nullptr;
-  void* pending = nullptr;   ///< sched's Proclet
-  void* exceptions[2] = {};  ///< of the C++ runtime
-  void* actions = nullptr;   ///< of signals (libc/handlers.h)
-  void* lines = nullptr;     ///< unfinished ones of its output (libc/output.h)
-  void* files = nullptr;     ///< what the rank has open (libc/rank_descriptors.h)
+  void* pending = nullptr;    ///< sched's Proclet
+  void* exceptions[2] = {};   ///< of the C++ runtime
+  void* actions = nullptr;    ///< of signals (libc/handlers.h)
+  void* lines = nullptr;      ///< unfinished ones of its output (libc/output.h)
+  void* files = nullptr;      ///< what the rank has open (libc/rank_descriptors.h)
+  void* libraries = nullptr;  ///< what it has loaded (load/saved_plugins.h)
+  uint64_t libraries_bytes = 0;
   uint64_t areas_bytes = 0;  ///< equal in each process of the same program
 };
 
@@ -66,6 +68,11 @@ fgmpi_process_slots(const char** reason);
 /// rank cannot be saved.
 extern "C" __attribute__((visibility("default"))) const char* fgmpi_describe_rank(
     fgmpi::checkpoint::RankRoot* root);
+/// Loads what a rank has had loaded: `libraries` is what its root has led to. Called before the
+/// memory of its slot is filled in, on the stack with which the process began. Returns nullptr, or
+/// why that cannot be; the text is valid up to the next call.
+extern "C" __attribute__((visibility("default"))) const char* fgmpi_load_libraries_of_rank(
+    uint32_t index, const void* libraries, size_t bytes);
 /// Ends the running rank, which goes on elsewhere: nothing of its program runs, and what it has not
 /// written stays unwritten here.
 extern "C" __attribute__((visibility("default"), noreturn)) void fgmpi_leave_rank();

@@ -20,6 +20,7 @@
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/source_lines.h"
 #include "privatize/load/rank_leaks.h"
+#include "privatize/load/saved_plugins.h"
 #include "proclet-sched/coroutine/stacks.h"
 
 #pragma weak fgmpi_heap_hooks
@@ -124,7 +125,10 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
     return error(MPI_ERR_NO_MEM, "%s", reason);
   g_hooks = fgmpi_heap_hooks();
   fgmpi_heap_table = g_hooks->table();
-  if (environment::text(environment::kCheckpointFolder)) record_descriptors(ranks);
+  if (environment::text(environment::kCheckpointFolder)) {
+    record_descriptors(ranks);
+    plugins::record_modules_of_start();
+  }
   sched::place_stacks(
       {places.slots, places.stride, places.stacks_end, record_bytes, g_hooks->add_slots});
   if (!g_images.in_slots()) return {};

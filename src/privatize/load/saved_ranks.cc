@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <string>
 #include <vector>
 
 #include "base/checkpoint_link.h"
@@ -16,8 +17,8 @@
 #include "privatize/libc/output.h"
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/rank_streams.h"
-#include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
+#include "privatize/load/saved_plugins.h"
 #include "proclet-sched/coroutine/jump.h"
 #include "proclet-sched/threads/threads.h"
 
@@ -149,7 +150,6 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   const auto* image = static_cast<const Image*>(p->image);
   if (!image) return "it has no image of the program";
   if (image->guest) return "it was spawned";
-  if (plugins::any()) return "it has loaded a library (dlopen)";
   if (fgmpi::sched::has_threads(p)) return "it has threads";
   if (has_timer()) return "a timer runs in its process (setitimer, alarm)";
   if (const char* reason = describe_other_mapping(image->index)) return reason;
@@ -166,8 +166,18 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   if (const char* reason = describe_output(&root->lines)) return reason;
   if (const char* reason = describe_handlers(&root->actions)) return reason;
   if (const char* reason = describe_descriptors(image->index, &root->files)) return reason;
+  if (const char* reason =
+          plugins::describe_libraries(image->index, &root->libraries, &root->libraries_bytes))
+    return reason;
   const fgmpi::heap::SlotPlaces& places = slot_places();
   return outside_of_slot(*root, places.slots + image->index * places.stride, places.stride);
+}
+
+const char* fgmpi_load_libraries_of_rank(uint32_t index, const void* libraries, size_t bytes) {
+  static std::string reason;  // must outlive the call
+  const fgmpi::Status loaded = plugins::load_libraries(index, libraries, bytes);
+  reason = loaded.what();
+  return loaded.ok() ? nullptr : reason.c_str();
 }
 
 void fgmpi_leave_rank() {
