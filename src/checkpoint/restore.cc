@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <vector>
 
 #include "base/checkpoint_link.h"
@@ -13,6 +14,8 @@
 #include "checkpoint/file/reader.h"
 #include "checkpoint/save.h"
 #include "checkpoint/wrappers.h"
+
+#pragma weak fgmpi_load_libraries_of_rank
 
 namespace fgmpi::checkpoint {
 namespace {
@@ -103,11 +106,33 @@ Status read_file(const std::string& folder, const std::string& file, bool latest
   }
 }
 
+/// Loads the libraries of this process's ranks of which the file tells, before any memory.
+Status load_libraries(const std::string& file, const ProcessSlots& slots) {
+  CheckpointReader reader;
+  FGMPI_TRY(reader.open(file));
+  std::map<uint32_t, std::vector<char>> libraries;  // by index
+  for (CheckpointBlock block;;) {
+    FGMPI_TRY(reader.next(&block));
+    if (block.kind != BlockKind::kJob && block.kind != BlockKind::kRank &&
+        block.kind != BlockKind::kLibraries)
+      break;
+    const auto index = static_cast<uint32_t>(block.rank - slots.first);
+    if (block.kind == BlockKind::kLibraries && index < slots.count)
+      libraries[index].insert(libraries[index].end(), block.bytes.data(),
+                              block.bytes.data() + block.bytes.size());
+  }
+  for (const auto& [index, bytes] : libraries)
+    if (const char* reason = fgmpi_load_libraries_of_rank(index, bytes.data(), bytes.size()))
+      return error(MPI_ERR_OTHER, "%s", reason);
+  return {};
+}
+
 Status restore_all(const ProcessSlots& slots, RankRoot* roots) {
   const std::filesystem::path checkpoint = restart_folder();
   std::vector<std::string> files;
   FGMPI_TRY(list_checkpoint(checkpoint.parent_path(),
                             std::strtoull(checkpoint.filename().c_str(), nullptr, 10), &files));
+  for (const std::string& file : files) FGMPI_TRY(load_libraries(file, slots));
   RestoredRanks ranks{slots, roots, std::vector<bool>(slots.count), "", {}, {}};
   for (const std::string& file : files)
     FGMPI_TRY(read_file(checkpoint.parent_path(), file, true, &ranks));

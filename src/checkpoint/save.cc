@@ -137,6 +137,8 @@ Status write_ranks(const ProcessSlots& slots) {
     const auto of_job = static_cast<uint32_t>(rank->world_rank);
     work.stacks[of_job - work.first] = page_down(reinterpret_cast<uintptr_t>(rank->root.stack));
     FGMPI_TRY(writer.write(BlockKind::kRank, of_job, 0, &rank->root, sizeof rank->root));
+    FGMPI_TRY(writer.write(BlockKind::kLibraries, of_job, 0, rank->root.libraries,
+                           rank->root.libraries_bytes));
   }
   if (const char* reason = fgmpi_memory_of_ranks(0, slots.count, write_range, &work))
     return error(MPI_ERR_OTHER, "%s", reason);

@@ -82,7 +82,8 @@ Status CheckpointReader::next(CheckpointBlock* block) {
   ++blocks_;
   if (header.kind == BlockKind::kJob) return {};
   if (header.kind != BlockKind::kMemory && header.kind != BlockKind::kRank &&
-      header.kind != BlockKind::kImage && header.kind != BlockKind::kProtection)
+      header.kind != BlockKind::kImage && header.kind != BlockKind::kProtection &&
+      header.kind != BlockKind::kLibraries)
     return damaged("a block has no known kind");
   if (header.rank - header_.first_rank >= header_.ranks)
     return damaged("a block is of a rank of another file");
