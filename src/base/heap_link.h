@@ -30,6 +30,9 @@ struct Ranks {
   /// The number in this process of the rank to which the calling thread belongs; -1: it belongs to
   /// none. Any thread.
   int64_t (*rank_of_thread)();
+  /// Is the code at this place of the C, C++ or Fortran library, of MPI, or of a function in one of
+  /// their headers? Then users want to know which code has called it. Any thread.
+  bool (*is_library_code)(const void* place);
   /// A rank has asked for more than its limit or its slot allows. Ends the job, or returns: then
   /// the call returns a null pointer. `sites`: the places that have taken most, and their bytes.
   struct TakingPlace {

@@ -12,6 +12,7 @@
 
 #include "base/page.h"
 #include "heap/blocks.h"
+#include "heap/places.h"
 #include "heap/running.h"
 #include "heap/taken_at.h"
 #include "heap/thread_cache.h"
@@ -35,7 +36,9 @@ constexpr size_t kMostCleared = size_t{256} << 10;
     block = user.heap()->allocate_aligned(alignment, bytes);
     grown = user.heap()->taken() - before;
   }
-  if (grown && grown < uint64_t{1} << 63) record_taken(index, place, grown);
+  const bool has_grown = grown && grown < uint64_t{1} << 63;
+  if (has_grown || g_process.ranks.records_blocks) place = place_of_program(place);
+  if (has_grown) record_taken(index, place, grown);
   if (block && g_process.ranks.records_blocks) {
     // What the allocator has left there would look like pointers of the program.
     memset(block, 0, std::min(bytes, kMostCleared));
@@ -132,7 +135,7 @@ bool grow_in_place(void* block, size_t bytes, const void* place) {
     return false;
   const HeapUser user(slots.rank_of(block));
   if (!user.heap()->grow_in_place(block, bytes)) return false;
-  if (g_process.ranks.records_blocks) add_block(block, bytes, place);
+  if (g_process.ranks.records_blocks) add_block(block, bytes, place_of_program(place));
   return true;
 }
 

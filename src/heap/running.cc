@@ -22,14 +22,14 @@ namespace fgmpi::heap {
 namespace {
 const void* const g_nobody = nullptr;
 }
-constinit HeapProcess g_process = {
-    {&g_nobody, 0, 0, nullptr, nullptr, nullptr, 0, 0, 0, 1, 0, 0, 0, false, nullptr, nullptr},
-    {},
-    {},
-    false,
-    false,
-    false,
-    0};
+constinit HeapProcess g_process = {{&g_nobody, 0, 0, nullptr, nullptr, nullptr, 0, 0, 0, 1, 0, 0, 0,
+                                    false, nullptr, nullptr, nullptr},
+                                   {},
+                                   {},
+                                   false,
+                                   false,
+                                   false,
+                                   0};
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool t_schedules_alone = false;
 [[gnu::tls_model("initial-exec")]] thread_local constinit bool t_schedules = false;
 [[gnu::tls_model("initial-exec")]] thread_local constinit int t_for_rank = 0;

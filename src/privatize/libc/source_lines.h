@@ -14,5 +14,8 @@ namespace fgmpi::privatize {
 /// Writes "FILE:LINE" of the code at the address, which lies in a copy that the dynamic linker has
 /// loaded: image 0, or its copy of a plugin. Returns false where no line is found.
 bool find_source_line(uintptr_t address, char* text, size_t size);
+/// True where the code at such an address has debug information, by which all of it is in headers
+/// of the system, such as those of C++'s library. Any thread; a lock inside.
+bool is_of_system_header(uintptr_t address);
 
 }  // namespace fgmpi::privatize

@@ -44,7 +44,12 @@ std::string place_words(const void* place) {
   // The call is before the place to which it returns. Lines are those of the first copy.
   const uintptr_t at = address_in_first_image(reinterpret_cast<uintptr_t>(place) - 1);
   if (find_source_line(at, line, sizeof line)) return line;
-  std::snprintf(line, sizeof line, "%p", place);
+  const auto module = module_at(reinterpret_cast<const void*>(at));
+  if (module)
+    std::snprintf(line, sizeof line, "%s+%#zx", module->path,
+                  static_cast<size_t>(at - module->start));
+  else
+    std::snprintf(line, sizeof line, "%p", place);
   return line;
 }
 
@@ -60,6 +65,18 @@ void refused(uint32_t index, uint64_t bytes, uint64_t taken, const heap::Ranks::
              std::to_string(sites[i].bytes) + " bytes)";
   write_error_line(words);
   end_process(1);
+}
+
+/// Any thread.
+bool is_library_code(const void* place) {
+  const uintptr_t at = address_in_first_image(reinterpret_cast<uintptr_t>(place) - 1);
+  const auto module = module_at(reinterpret_cast<const void*>(at));
+  if (!module) return false;
+  const std::string_view file = file_name(module->path);
+  for (const std::string_view library :
+       {"libc.so.", "libstdc++.so.", "libgfortran.so.", "libgcc_s", "libmpi", "libfgmpi"})
+    if (file.starts_with(library)) return true;
+  return is_of_system_header(at);
 }
 
 /// Any thread.
@@ -120,6 +137,7 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
   all.records_blocks = leaks_are_wanted();
   all.refused = refused;
   all.rank_of_thread = number_of_calling_rank;
+  all.is_library_code = is_library_code;
   heap::SlotPlaces& places = g_places;
   if (const char* reason = fgmpi_heap_hooks()->attach(all, &places))
     return error(MPI_ERR_NO_MEM, "%s", reason);
