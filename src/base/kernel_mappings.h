@@ -22,7 +22,8 @@ struct KernelMapping {
   uintptr_t low = 0, high = 0;
   int protection = PROT_NONE;
   bool of_file = false;
-  /// Of its file, as the kernel knows it; "" without one. Valid up to the next call of next().
+  /// The path of its file, as the kernel knows it; "" without one. Valid up to the next call of
+  /// next().
   const char* path = "";
 };
 

@@ -8,8 +8,8 @@
 
 namespace fgmpi::heap {
 
-/// The innermost call on the stack, from `place` outwards, that is no library's (is_library_code());
-/// `place` itself where there is none. REQUIRES: called below `place`.
+/// The innermost call on the stack, from `place` outwards, that is no library's
+/// (is_library_code()); `place` itself where there is none. REQUIRES: called below `place`.
 const void* place_of_program(const void* place);
 
 }  // namespace fgmpi::heap

@@ -45,7 +45,7 @@ struct Plugin {
   bool pinned = false;  ///< this library holds a handle of the dynamic linker's copy
   bool guest = false;   ///< a program, not a library
   std::string file;     ///< its path from the root on
-  /// Of the build of the library; "" where ranks are not saved.
+  /// What tells this build of it from others; "" where ranks are not saved.
   std::string identity;
   std::vector<Room> rooms;
   std::unordered_map<uint32_t, SlotImage> in_slots;  ///< by rank
