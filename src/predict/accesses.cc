@@ -48,7 +48,7 @@ void Simulator::await_access(const rma::MemoryAccess& access, const sched::WaitS
   rank.times.overhead += overhead;
   ++rank.accesses;
   ++transfers_made_;
-  push_event(rank.clock, Event::kSend, index, t);
+  push_event(rank.clock, NextEvent::kSend, t);
 }
 
 /// The bytes of an access have reached the target, or those of its result the origin.
@@ -56,13 +56,13 @@ void Simulator::access_arrived(PredictedTransfer* t) {
   if (t->stage == AccessStage::kReply) return end_access(t, t->to);
   if (!t->returns) {
     t->stage = AccessStage::kReply;
-    push_event(now_ + latency_of(*t, link_of(*t).piece(0)), Event::kClear, t->from, t);
+    push_event(now_ + latency_of(*t, link_of(*t).piece(0)), NextEvent::kClear, t);
     return;
   }
   set_ends(t, t->to, t->from);
   t->stage = AccessStage::kReply;
   t->bytes = t->reply;
-  push_event(now_, Event::kSend, t->from, t);
+  push_event(now_, NextEvent::kSend, t);
 }
 
 void Simulator::end_access(PredictedTransfer* t, uint32_t index) {
@@ -105,7 +105,7 @@ void Simulator::await_lock(const rma::MemoryAccess& access, const sched::WaitSit
   t->exclusive = access.detail != 0;
   const LinkPiece& piece = link_of(*t).piece(0);
   ranks_[index].clock += piece.send_overhead;
-  push_event(ranks_[index].clock + latency_of(*t, piece), Event::kClear, index, t);
+  push_event(ranks_[index].clock + latency_of(*t, piece), NextEvent::kClear, t);
   park_until(index, kNever, site);
 }
 
@@ -115,7 +115,7 @@ void Simulator::record_unlock(uint64_t window, int32_t target, bool exclusive) {
   PredictedTransfer* const t = new_access(index, lock.local, AccessStage::kUnlock);
   t->lock = &lock;
   t->exclusive = exclusive;
-  push_event(ranks_[index].clock + latency_of(*t, link_of(*t).piece(0)), Event::kClear, index, t);
+  push_event(ranks_[index].clock + latency_of(*t, link_of(*t).piece(0)), NextEvent::kClear, t);
 }
 
 void Simulator::ask_lock(PredictedTransfer* t) {
@@ -139,7 +139,7 @@ void Simulator::grant_locks(WindowLock* lock) {
     lock->exclusive = t->exclusive;
     ++lock->holders;
     t->stage = AccessStage::kGranted;
-    push_event(now_ + latency_of(*t, link_of(*t).piece(0)), Event::kClear, t->from, t);
+    push_event(now_ + latency_of(*t, link_of(*t).piece(0)), NextEvent::kClear, t);
   }
 }
 
@@ -172,7 +172,7 @@ void Simulator::access_file(int64_t bytes, const MPI_Request* request) {
   PredictedTransfer* const t = new_access(index, index, AccessStage::kFile);
   t->bytes = static_cast<uint64_t>(bytes);
   ++ranks_[index].accesses;
-  push_event(ranks_[index].clock, Event::kSend, index, t);
+  push_event(ranks_[index].clock, NextEvent::kSend, t);
   if (!request) return await_accesses();
   RequestTimes& times = times_of(static_cast<uint32_t>(*request));
   times = RequestTimes();

@@ -208,7 +208,7 @@ bool Simulator::take_early(CollectiveRun* run, uint32_t number, const RoundPart&
   CollectiveMember& member = run->members[number];
   PredictedTransfer* const t = member.early.take(part.peer);
   if (!t) return false;
-  raise_by(member.rank, &member.clock, t->at, t->hop);
+  raise_by(member.rank, &member.clock, t->at, hop_of_transfer(t));
   if (t->rendezvous) {
     ++member.moving;
     permit(t, member.clock);
@@ -239,7 +239,7 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
       if (t->rendezvous) ++member.moving;
       ++transfers_made_;
       if (path_) begin_hop(t, member.rank, member.clock);
-      push_event(member.clock, Event::kSend, t->from, t);
+      push_event(member.clock, NextEvent::kSend, t);
     }
     member.awaited.clear();
     for (const RoundPart& part : round_.receives)
@@ -249,10 +249,10 @@ void Simulator::advance(CollectiveRun* run, uint32_t number) {
     end_round(&member);
   }
   PredictedTransfer* const end = new_transfer();  // carries the member to its event
-  end->is_part = true;
+  end->from = member.rank;
   end->run = run;
   end->ends.receiver = number;
-  push_event(member.clock, Event::kFinish, member.rank, end);
+  push_event(member.clock, NextEvent::kFinish, end);
 }
 
 void Simulator::end_round(CollectiveMember* member) {
@@ -282,7 +282,7 @@ void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
     ++member.moving;
     return permit(t, std::max(at, member.clock));
   }
-  raise_by(member.rank, &member.clock, at, t->hop);
+  raise_by(member.rank, &member.clock, at, hop_of_transfer(t));
   member.clock += link_of(*t).piece(t->bytes).receive_overhead;
   free_transfer(t);
   go_on(run, number);
@@ -291,7 +291,7 @@ void Simulator::part_arrived(PredictedTransfer* t, VirtualTime at) {
 void Simulator::part_sent(PredictedTransfer* t) {
   CollectiveMember& member = t->run->members[t->ends.sender];
   --member.moving;
-  raise_by(member.rank, &member.clock, now_, t->hop);
+  raise_by(member.rank, &member.clock, now_, hop_of_transfer(t));
   go_on(t->run, t->ends.sender);
 }
 

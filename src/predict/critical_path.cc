@@ -21,14 +21,6 @@ PathPlace place_in_module(uint64_t place) {
 
 }  // namespace
 
-PathHop* CriticalPath::new_hop(const PathHop& begin) {
-  if (free_.empty()) return &hops_.emplace_back(begin);
-  PathHop* const hop = free_.back();
-  free_.pop_back();
-  *hop = begin;
-  return hop;
-}
-
 void CriticalPath::add(Places* places, uint64_t from, uint64_t to, VirtualTime time) {
   Spent& spent = (*places)[{from, to}];
   spent.time += time;

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -38,8 +37,6 @@ class CriticalPath {
   explicit CriticalPath(size_t ranks) : jumps_(ranks) {}
 
   void add_rank() { jumps_.emplace_back(); }
-  PathHop* new_hop(const PathHop& begin);
-  void free_hop(PathHop* hop) { free_.push_back(hop); }
   /// The rank's clock jumps to `at` because of the hop. `computed`, `place`: of the rank.
   void record(uint32_t rank, VirtualTime at, VirtualTime computed, uint64_t place,
               const PathHop& hop) {
@@ -65,8 +62,6 @@ class CriticalPath {
   static void add_lines(const Places& places, bool messages, PathSummary* out);
 
   std::vector<std::vector<ClockJump>> jumps_;
-  std::deque<PathHop> hops_;
-  std::vector<PathHop*> free_;
 };
 
 }  // namespace fgmpi::predict

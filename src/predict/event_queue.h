@@ -11,9 +11,11 @@
 //   base_ 0x3fe8    level 0: 0x3fe9 ... 0x3fff    level 1: 0x40.. ... 0xff..   level 2: 0x1.... ...
 //
 // From a group with many events those at its first time become the next ones; the others move to
-// lower levels, once or twice, in memory that is read in order. A group with few becomes the next
-// ones as a whole: near_, in order. What is added before the end of that group's times (near_end_)
-// goes there, too.
+// lower levels, once or twice. A group with few becomes the next ones as a whole: near_, in order.
+// What is added before the end of that group's times (near_end_) goes there, too.
+//
+// An event is a part of what it happens to, so that the queue allocates nothing: the events of a
+// group are a ring of them.
 // Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem", JACM
 // 37(2), 1990.
 //
@@ -25,90 +27,63 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "predict/machine.h"
+#include "predict/virtual_time.h"
 
 namespace fgmpi::predict {
 
-struct PredictedTransfer;
-
-struct Event {
-  enum What : uint32_t {
-    kSend,    ///< a transfer is given to its sender's port
-    kReach,   ///< its first byte reaches the receiver's port
-    kArrive,  ///< its last byte has arrived
-    kClear,   ///< the receiver's permission to send the data has reached the sender
-    kSent,    ///< its last byte has left the sender's memory
-    kFinish,  ///< the schedule of a rank's collective has ended
-    kWake,    ///< a rank looks again
-  };
-  Event() = default;
-  Event(VirtualTime when, uint64_t order_of_event, What what, PredictedTransfer* transfer)
-      : at(when),
-        order(order_of_event),
-        transfer_and_what_(reinterpret_cast<uintptr_t>(transfer) | what) {}
-
-  What what() const { return static_cast<What>(transfer_and_what_ & kWhatMask); }
-  PredictedTransfer* transfer() const {
-    return reinterpret_cast<PredictedTransfer*>(transfer_and_what_ & ~kWhatMask);
-  }
-  uint32_t rank() const { return static_cast<uint32_t>(order >> 32); }
-
-  VirtualTime at;
-  uint64_t order;  ///< rank 32 | number 32
-
- private:
-  static constexpr uintptr_t kWhatMask = 7;  ///< transfers are aligned to 8 bytes
-  uintptr_t transfer_and_what_;
-};
-static_assert(sizeof(Event) == 24, "memory budget: several a rank are to come");
-
+/// `Event` has these members, which belong to the queue from push() to pop():
+///   VirtualTime at;           when it happens
+///   Event* next;              used by the queue alone
+///   uint64_t order() const;   rank 32 | number 32: unique
+template <class Event>
 class EventQueue {
  public:
-  bool empty() const { return size_ == 0; }
-  size_t size() const { return size_; }
+  bool empty() const { return first_ == kNever; }
   /// When the first event happens; kNever: there is none.
   VirtualTime first_time() const { return first_; }
+  /// How many events have been added.
+  uint64_t pushed() const { return pushed_; }
 
-  /// REQUIRES: e.at is not before the event that was taken last.
-  void push(const Event& e) {
-    ++size_;
-    if (e.at < first_) first_ = e.at;
-    if (static_cast<uint64_t>(e.at) < near_end_) return push_near(e);
+  /// REQUIRES: e->at is not before the event that was taken last, and before kNever.
+  void push(Event* e) {
+    ++pushed_;
+    if (e->at < first_) first_ = e->at;
+    if (static_cast<uint64_t>(e->at) < near_end_) return push_near(e);
     put(e);
   }
 
   /// REQUIRES: there is one.
-  Event pop() {
-    if (next_ == near_.size()) spread();
-    --size_;
-    const Event first = near_[next_++];
-    if (next_ < near_.size()) {
-      first_ = near_[next_].at;
+  Event* pop() {
+    if (next_ == last_) spread();
+    Event* const first = next_++->event;
+    if (__builtin_expect(next_ != last_, 1)) {
+      first_ = next_->at;
     } else {
-      near_.clear();
-      next_ = 0;
+      next_ = last_ = near_.data();
       first_ = levels_ ? groups_[first_group()].first : kNever;
     }
     return first;
   }
 
  private:
-  /// Some events of a group.
-  struct EventChunk {
-    static constexpr uint32_t kMost = 7;
-    EventChunk* next;
-    uint32_t count = 0;
-    std::array<Event, kMost> events;
-  };
   /// The events of one group.
   struct EventGroup {
-    EventChunk* last;   ///< of a ring of chunks, in the order of adding; nullptr: there are none
+    Event* last;        ///< of a ring, in the order of adding; nullptr: there are none
     VirtualTime first;  ///< the earliest time of them
+    uint64_t count;
+  };
+  /// An event before near_end_.
+  struct NearEvent {
+    VirtualTime at;
+    uint64_t order;
+    Event* event;
+    /// Time and order in one number: a comparison needs no branch.
+    unsigned __int128 key() const { return static_cast<unsigned __int128>(at) << 64 | order; }
+    bool operator<(const NearEvent& other) const { return key() < other.key(); }
   };
   struct FreeGroups {
     void operator()(EventGroup* groups) const { std::free(groups); }
@@ -117,6 +92,8 @@ class EventQueue {
   /// shorter, so that events move to another group once, if at all.
   static constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits, kLevels = 6;
   static_assert(kLevels * kDigitBits >= 63);
+  /// So many events are put in order one by one: to move them to lower levels takes longer.
+  static constexpr uint64_t kFewEvents = 8;
 
   /// A bit for each group of a level that has events, and one for each word with such bits.
   struct DigitSet {
@@ -140,96 +117,89 @@ class EventQueue {
     }
   };
 
-  void put(const Event& e) {
-    const uint64_t at = static_cast<uint64_t>(e.at);
+  void put(Event* e) {
+    const uint64_t at = static_cast<uint64_t>(e->at);
     const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
     EventGroup& group = groups_[static_cast<size_t>(level) * kDigits + digit];
-    EventChunk* chunk = group.last;
-    if (!chunk) {
+    if (Event* const last = group.last) {
+      e->next = std::exchange(last->next, e);
+      ++group.count;
+      group.first = std::min(group.first, e->at);
+    } else {
+      e->next = e;
+      group.count = 1;
+      group.first = e->at;
       digits_[static_cast<size_t>(level)].add(digit);
       levels_ |= static_cast<uint8_t>(1u << level);
-      group.first = e.at;
     }
-    if (!chunk || chunk->count == EventChunk::kMost) chunk = group.last = new_chunk(chunk);
-    chunk->events[chunk->count++] = e;
-    group.first = std::min(group.first, e.at);
-  }
-  /// Adds a chunk to a ring whose last one is given, or makes a ring.
-  EventChunk* new_chunk(EventChunk* last) {
-    EventChunk* chunk = free_;
-    if (chunk)
-      free_ = chunk->next;
-    else
-      chunk = &chunks_.emplace_back();
-    chunk->next = last ? std::exchange(last->next, chunk) : chunk;
-    chunk->count = 0;
-    return chunk;
+    group.last = e;
   }
   /// The first group with events. REQUIRES: there is one.
   size_t first_group() const {
     const auto level = static_cast<size_t>(std::countr_zero(levels_));
     return level * kDigits + digits_[level].first();
   }
-  /// Time and order in one number: a comparison needs no branch.
-  static unsigned __int128 key_of(const Event& e) {
-    return static_cast<unsigned __int128>(e.at) << 64 | e.order;
+  /// Makes room for one more event in near_.
+  [[gnu::noinline]] void grow_near() {
+    const auto taken = next_ - near_.data(), used = last_ - near_.data();
+    near_.resize(std::max<size_t>(64, 2 * near_.size()));
+    next_ = near_.data() + taken;
+    last_ = near_.data() + used;
   }
-  static bool is_before(const Event& a, const Event& b) { return key_of(a) < key_of(b); }
+  NearEvent* add_near(Event* e) {
+    if (__builtin_expect(last_ == near_.data() + near_.size(), 0)) grow_near();
+    *last_ = {e->at, e->order(), e};
+    return last_++;
+  }
   /// Most events are added in their order.
-  void push_near(const Event& e) {
-    near_.push_back(e);
-    Event *place = &near_.back(), *const first = near_.data() + next_;
-    for (; place != first && is_before(e, place[-1]); --place) *place = place[-1];
-    *place = e;
-  }
-  /// All events of a group become the next ones.
-  void spread_small(EventChunk* chunk) {
-    for (uint32_t i = 0; i < chunk->count; ++i) push_near(chunk->events[i]);
-    chunk->next = free_;
-    free_ = chunk;
+  void push_near(Event* e) {
+    NearEvent* place = add_near(e);
+    if (place == next_ || !(*place < place[-1])) return;
+    const NearEvent added = *place;
+    do {
+      *place = place[-1];
+    } while (--place != next_ && added < place[-1]);
+    *place = added;
   }
   /// Moves the events of the first group to near_, or to the groups of lower digits, too.
   void spread() {
     const size_t number = first_group(), level = number / kDigits;
     EventGroup& from = groups_[number];
     base_ = from.first;
-    // The first time of the group alone, or all of its times.
-    EventChunk* const last = std::exchange(from.last, nullptr);
-    const bool is_small = last->next == last;
-    const uint64_t times = is_small ? uint64_t{1} << (level * kDigitBits) : 1;
+    // All times of the group, or the first one alone.
+    const bool has_few = from.count <= kFewEvents;
+    const uint64_t times = has_few ? uint64_t{1} << (level * kDigitBits) : 1;
     near_end_ = (static_cast<uint64_t>(base_) & ~(times - 1)) + times;
     if (!digits_[level].remove_first()) levels_ &= static_cast<uint8_t>(levels_ - 1);
-    if (is_small) return spread_small(last);
-    bool in_order = true;
-    EventChunk* chunk = std::exchange(last->next, nullptr);
-    while (chunk) {
-      for (uint32_t i = 0; i < chunk->count; ++i) {
-        const Event& e = chunk->events[i];
-        if (static_cast<uint64_t>(e.at) >= near_end_) {
-          put(e);
-          continue;
-        }
-        in_order &= near_.empty() || is_before(near_.back(), e);
-        near_.push_back(e);
-      }
-      EventChunk* const next = chunk->next;
-      chunk->next = free_;
-      free_ = chunk;
-      chunk = next;
+    Event* const last = std::exchange(from.last, nullptr);
+    Event* e = std::exchange(last->next, nullptr);
+    if (has_few) {
+      while (e) push_near(std::exchange(e, e->next));
+      return;
     }
-    if (!in_order) std::sort(near_.begin(), near_.end(), is_before);
+    bool in_order = true;
+    while (e) {
+      Event* const next = e->next;
+      if (static_cast<uint64_t>(e->at) >= near_end_) {
+        put(e);
+      } else {
+        const NearEvent* const added = add_near(e);
+        in_order &= added == next_ || added[-1] < *added;
+      }
+      e = next;
+    }
+    if (!in_order) std::sort(next_, last_);
   }
 
   VirtualTime base_ = 0, first_ = kNever;
-  uint64_t near_end_ = 1;
-  size_t size_ = 0, next_ = 0;
-  std::vector<Event> near_;  ///< before near_end_, in order; those before next_ have been taken
+  uint64_t near_end_ = 1, pushed_ = 0;
+  std::vector<NearEvent> near_;
+  /// The events before near_end_ that have not been taken yet, in order.
+  NearEvent *next_ = nullptr, *last_ = nullptr;
   /// Memory of groups that are never used is never touched.
   std::unique_ptr<EventGroup[], FreeGroups> groups_{
       static_cast<EventGroup*>(std::calloc(size_t{kLevels} * kDigits, sizeof(EventGroup)))};
-  std::deque<EventChunk> chunks_;
-  EventChunk* free_ = nullptr;
   std::array<DigitSet, kLevels> digits_{};
   uint8_t levels_ = 0;  ///< a bit for each level with groups with events
 };

@@ -52,7 +52,7 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   ++transfers_made_;
   if (may_overtake_) keep_order(t);
   if (path_) begin_hop(t, from, rank.clock);
-  push_event(rank.clock, Event::kSend, from, t);
+  push_event(rank.clock, NextEvent::kSend, t);
 }
 
 bool Simulator::buffers(uint32_t local, uint64_t bytes) const {
@@ -62,7 +62,7 @@ bool Simulator::buffers(uint32_t local, uint64_t bytes) const {
 
 bool Simulator::withdraw_send(uint32_t, SendOp* message) {
   auto* t = reinterpret_cast<PredictedTransfer*>(message->addr);
-  if (!t || t->receive) return false;
+  if (!t || (t->arrived && t->receive)) return false;
   message->kind = t->kind;
   t->message = nullptr;
   if (!t->arrived) return true;  // arrive() frees the transfer
@@ -96,9 +96,9 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   if (request && !in_event_ && !request->persistent) {  // its times begin when it has been posted
     rank.found = {0, at, overhead};
   } else if (request && request->handle) {
-    finish_request(request->handle, at, overhead, t->hop);
+    finish_request(request->handle, at, overhead, hop_of_transfer(t));
   } else {
-    raise_by(t->to, &rank.clock, at, t->hop);
+    raise_by(t->to, &rank.clock, at, hop_of_transfer(t));
     rank.clock += overhead;
     rank.times.overhead += overhead;
   }
@@ -106,7 +106,7 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
     pt2pt::complete_op(op);
   else
     pt2pt::consume(t->message, op);
-  if (in_event_) touch(t->to, t->hop);
+  if (in_event_) touch(t->to, hop_of_transfer(t));
   free_transfer(t);
 }
 

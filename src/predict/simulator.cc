@@ -250,30 +250,33 @@ uint64_t Simulator::draw_number() {
 
 // ---- Events -------------------------------------------------------------------------------------
 
-uint64_t Simulator::push_event(VirtualTime at, Event::What what, uint32_t rank,
-                               PredictedTransfer* transfer) {
-  const uint64_t order = uint64_t{rank} << 32 | ranks_[rank].events++;
-  events_.push({std::max(at, now_), order, what, transfer});
-  ++outcome_events_;
-  return order;
+void Simulator::push_sent(VirtualTime at, PredictedTransfer* t) {
+  PredictedTransfer* const event = new_transfer();
+  event->from = t->from;
+  event->sent = t;
+  push_event(at, NextEvent::kSent, event);
 }
 
-void Simulator::happen(const Event& e) {
-  switch (e.what()) {
-    case Event::kSend:
-      return leave_port(e.transfer());
-    case Event::kReach:
-      return reach_port(e.transfer());
-    case Event::kArrive:
-      return arrive(e.transfer());
-    case Event::kClear:
-      return clear(e.transfer());
-    case Event::kSent:
-      return have_sent(e.transfer());
-    case Event::kFinish:
-      return member_finished(e.transfer());
-    case Event::kWake:
-      if (ranks_[e.rank()].wake_order == e.order) wake(e.rank(), e.at);
+void Simulator::happen(PredictedTransfer* t) {
+  switch (t->event) {
+    case NextEvent::kSend:
+      return leave_port(t);
+    case NextEvent::kReach:
+      return reach_port(t);
+    case NextEvent::kArrive:
+      return arrive(t);
+    case NextEvent::kClear:
+      return clear(t);
+    case NextEvent::kSent: {
+      PredictedTransfer* const sent = t->sent;
+      free_transfer(t);
+      return have_sent(sent);
+    }
+    case NextEvent::kFinish:
+      return member_finished(t);
+    case NextEvent::kWake:
+      if (ranks_[t->from].wakes == t) wake(t->from, t->at);
+      free_transfer(t);
   }
 }
 
@@ -303,7 +306,7 @@ void Simulator::wake(uint32_t index, VirtualTime at, const PathHop* hop) {
   PredictedRank& rank = ranks_[index];
   rank.touchable = false;
   rank.calls_in_a_row = 0;
-  rank.wake_order = kNoWake;
+  rank.wakes = nullptr;
   raise_by(index, &rank.clock, at, hop);
   sched::Proclet* const proclet = std::exchange(rank.parked, nullptr);
   FGMPI_CHECK(proclet && proclet->state == sched::ProcletState::kParked);
@@ -317,7 +320,12 @@ void Simulator::touch(uint32_t index, const PathHop* hop) {
 void Simulator::park_until(uint32_t index, VirtualTime latest, const sched::WaitSite* site) {
   PredictedRank& rank = ranks_[index];
   FGMPI_CHECK(!rank.parked);
-  if (latest != kNever) rank.wake_order = push_event(latest, Event::kWake, index, nullptr);
+  if (latest != kNever) {
+    PredictedTransfer* const event = new_transfer();
+    event->from = index;
+    push_event(latest, NextEvent::kWake, event);
+    rank.wakes = event;
+  }
   rank.parked = sched::current();
   sched::park(site);
 }
@@ -354,16 +362,13 @@ void Simulator::run_others(const char* call) {
 // ---- Ports --------------------------------------------------------------------------------------
 
 PredictedTransfer* Simulator::new_transfer() {
-  if (!free_) {
-    transfers_.emplace_back();
-    return &transfers_.back();
-  }
+  if (__builtin_expect(!free_, 0))
+    return path_ ? &explained_transfers_.emplace_back() : &transfers_.emplace_back();
   PredictedTransfer* t = std::exchange(free_, free_->next);
   *t = PredictedTransfer();
   return t;
 }
 void Simulator::free_transfer(PredictedTransfer* t) {
-  if (t->hop) path_->free_hop(std::exchange(t->hop, nullptr));
   t->next = free_;
   free_ = t;
 }
@@ -375,9 +380,8 @@ Simulator::NodePort& Simulator::port_of(uint32_t rank, const LinkClass& link) {
 
 void Simulator::begin_hop(PredictedTransfer* t, uint32_t rank, VirtualTime clock) {
   const PredictedRank& r = ranks_[rank];
-  const PathHop begin{rank, clock, r.times.computing, r.place};
-  if (!t->hop) t->hop = path_->new_hop(begin);
-  *t->hop = begin;
+  t->has_hop = true;
+  *hop_of_transfer(t) = {rank, clock, r.times.computing, r.place};
 }
 
 PathHop* Simulator::hop_of(uint32_t index) {
@@ -412,12 +416,12 @@ void Simulator::end_flow(PredictedTransfer* t) {
   const LinkPiece& piece = link_of(*t).piece(bytes);
   const VirtualTime gap = occupancy(piece, bytes) - data_time(piece, bytes);
   contention_ += now_ - t->at;
-  if (t->hop) {
-    t->hop->waited += now_ - t->at;
-    t->hop->latency += latency_of(*t, piece);
+  if (PathHop* const hop = hop_of_transfer(t)) {
+    hop->waited += now_ - t->at;
+    hop->latency += latency_of(*t, piece);
   }
-  if (t->sends_data) push_event(now_ - gap, Event::kSent, t->from, t);
-  push_event(now_ - gap + latency_of(*t, piece), Event::kArrive, t->from, t);
+  if (t->sends_data) push_sent(now_ - gap, t);
+  push_event(now_ - gap + latency_of(*t, piece), NextEvent::kArrive, t);
 }
 
 void Simulator::leave_port(PredictedTransfer* t) {
@@ -429,12 +433,12 @@ void Simulator::leave_port(PredictedTransfer* t) {
   if (network_ && network_->shares_links() && &link == &machine_.between)
     return begin_flow(t, piece, bytes);
   const VirtualTime start = occupy(&port_of(t->from, link).out, piece, bytes);
-  if (t->hop) {
-    t->hop->waited += start - now_;
-    t->hop->latency += latency_of(*t, piece);
+  if (PathHop* const hop = hop_of_transfer(t)) {
+    hop->waited += start - now_;
+    hop->latency += latency_of(*t, piece);
   }
-  if (t->sends_data) push_event(start + data_time(piece, bytes), Event::kSent, t->from, t);
-  push_event(start + latency_of(*t, piece), Event::kReach, t->from, t);
+  if (t->sends_data) push_sent(start + data_time(piece, bytes), t);
+  push_event(start + latency_of(*t, piece), NextEvent::kReach, t);
 }
 
 void Simulator::reach_port(PredictedTransfer* t) {
@@ -443,7 +447,7 @@ void Simulator::reach_port(PredictedTransfer* t) {
   const LinkPiece& piece = link.piece(bytes);
   const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
   const VirtualTime arrival = start + data_time(piece, bytes);
-  if (t->hop) t->hop->waited += start - now_;
+  if (PathHop* const hop = hop_of_transfer(t)) hop->waited += start - now_;
   // What arrives later cannot change what these do, so they need no event of their own.
   if (!t->sends_data && t->stage == AccessStage::kNone) {
     if (t->is_part && receives_one_a_round(t->run->shape.algorithm))
@@ -451,7 +455,7 @@ void Simulator::reach_port(PredictedTransfer* t) {
     if (!t->is_part && completes_early(t, arrival)) return;
   }
   if (!t->is_part && !t->sends_data && t->stage == AccessStage::kNone) ++ranks_[t->to].arriving;
-  push_event(arrival, Event::kArrive, t->from, t);
+  push_event(arrival, NextEvent::kArrive, t);
 }
 
 /// Completes the receive that will take this message, if that is certain before the message has
@@ -484,7 +488,7 @@ void Simulator::arrive(PredictedTransfer* t) {
   if (is_buffer_bounded() && !t->rendezvous && !t->sends_data && !t->has_moved) {
     t->has_moved = true;
     if (const VirtualTime moved = time_with_receiver(*t); moved > now_) {
-      push_event(moved, Event::kArrive, t->from, t);
+      push_event(moved, NextEvent::kArrive, t);
       return;
     }
   }
@@ -516,7 +520,7 @@ VirtualTime Simulator::time_with_receiver(const PredictedTransfer& t) const {
 void Simulator::keep_order(PredictedTransfer* t) {
   PredictedTransfer*& latest = latest_[uint64_t{t->from} << 32 | t->to];
   if (latest) {
-    latest->next = t;
+    latest->behind = t;
     t->is_behind = true;
   }
   latest = t;
@@ -524,7 +528,7 @@ void Simulator::keep_order(PredictedTransfer* t) {
 
 /// The transfer is delivered. Returns the one behind it, if that waits for it.
 PredictedTransfer* Simulator::end_order(PredictedTransfer* t) {
-  PredictedTransfer* const next = std::exchange(t->next, nullptr);
+  PredictedTransfer* const next = std::exchange(t->behind, nullptr);
   if (!next) {
     latest_.erase(uint64_t{t->from} << 32 | t->to);
     return nullptr;
@@ -542,7 +546,7 @@ void Simulator::deliver(PredictedTransfer* t) {
   pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
   if (RecvOp* op = pt2pt::match_posted(at, message->envelope)) return match_held_back(message, op);
   pt2pt::push_unexpected(at, message);
-  touch(t->to, t->hop);
+  touch(t->to, hop_of_transfer(t));
 }
 
 /// The receiver of a rendezvous permits the sender to send the data.
@@ -552,12 +556,13 @@ void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
   if (!machine_.overlaps && !t->is_part && rank.away_from <= at)
     raise_clock(&at, rank.away_until);  // it permits when it is in a call again
   t->rendezvous = false;
-  if (t->hop) {
+  if (PathHop* const hop = hop_of_transfer(t)) {
     // The path goes through the receiver, where that has made the message wait.
     if (at > now_ || !in_event_) begin_hop(t, t->to, at);
-    t->hop->latency += latency;
+    hop->latency += latency;
   }
-  push_event(at + latency, Event::kClear, t->to, t);
+  t->of_receiver = true;
+  push_event_of(t->to, at + latency, NextEvent::kClear, t);
 }
 
 /// Permission to send has reached the sender.
@@ -567,7 +572,7 @@ void Simulator::clear(PredictedTransfer* t) {
   // Without progress in the background the sender of a message has to be in a call of MPI.
   const bool waits = !t->is_part && !machine_.overlaps && rank.depth && rank.entered > now_;
   t->sends_data = true;
-  push_event(waits ? rank.entered : now_, Event::kSend, t->from, t);
+  push_event(waits ? rank.entered : now_, NextEvent::kSend, t);
 }
 
 /// The data of a rendezvous has left the sender's memory.
@@ -579,18 +584,18 @@ void Simulator::have_sent(PredictedTransfer* t) {
   t->message = nullptr;
   Request* const request = request_of(*send);
   if (request && request->handle)
-    finish_request(request->handle, now_, 0, t->hop);
+    finish_request(request->handle, now_, 0, hop_of_transfer(t));
   else
-    raise_by(t->from, &ranks_[t->from].clock, now_, t->hop);
+    raise_by(t->from, &ranks_[t->from].clock, now_, hop_of_transfer(t));
   pt2pt::complete_op(send);
-  touch(t->from, t->hop);
+  touch(t->from, hop_of_transfer(t));
 }
 
 void Simulator::fill_outcome(PredictionOutcome* out) const {
   out->machine = machine_.name;
   out->nodes = static_cast<uint32_t>(node_ports_.size());
   out->transfers = transfers_made_;
-  out->events = outcome_events_;
+  out->events = events_.pushed();
   out->contention = contention_;
   out->corrected = corrected_;
   out->times_missing = times_missing_;

@@ -69,31 +69,50 @@ struct CollectiveEnds {
   uint32_t sender, receiver;
 };
 
-/// A message on its way: of the program, or of a collective's schedule. It has a cache line.
-struct alignas(64) PredictedTransfer {
+/// What will happen to a transfer at its time.
+enum class NextEvent : uint8_t {
+  kSend,    ///< it is given to its sender's port
+  kReach,   ///< its first byte reaches the receiver's port
+  kArrive,  ///< its last byte has arrived
+  kClear,   ///< the receiver's permission to send the data has reached the sender
+  kSent,    ///< the last byte of another transfer has left the sender's memory
+  kFinish,  ///< the schedule of a rank's collective has ended
+  kWake,    ///< a rank looks again
+};
+
+/// A message on its way: of the program, or of a collective's schedule. It is also the event of
+/// what happens to it next (event_queue.h). What happens besides has a transfer of its own: kSent,
+/// kFinish, kWake.
+struct PredictedTransfer {
+  /// When its event happens. While its bytes share links: when they would have left their port if
+  /// they had it alone. While it waits for its member's round: when it came.
+  VirtualTime at = 0;
+  /// The next event; the next free one; the next one that has come early.
+  PredictedTransfer* next = nullptr;
   uint32_t from = 0, to = 0;  ///< ranks
   uint64_t bytes = 0;
-  /// While its bytes share links: when they would have left their port if they had it alone. While
-  /// it waits for its member's round: when it came.
-  VirtualTime at = 0;
-  /// The next free one; the next one that has come early; the next one of its sender to its
-  /// receiver, where messages can overtake each other.
-  PredictedTransfer* next = nullptr;
-  PathHop* hop = nullptr;  ///< where the critical path is kept
-  /// What it belongs to: a message of the program, a collective (is_part), a lock (stage).
+  /// What it belongs to: a message of the program, a collective (is_part), a lock (stage), another
+  /// transfer (kSent).
   union {
     pt2pt::UnexpectedMessage* message = nullptr;
     CollectiveRun* run;
     WindowLock* lock;
+    PredictedTransfer* sent;
   };
   union {
-    pt2pt::RecvOp* receive = nullptr;  ///< rendezvous: the receive that the message has matched
+    pt2pt::RecvOp* receive = nullptr;  ///< the receive that the message has matched
+    /// Before it has arrived: the next one of its sender to its receiver, where messages can
+    /// overtake each other.
+    PredictedTransfer* behind;
     CollectiveEnds ends;
     uint64_t reply;  ///< bytes of an access that come back
   };
-  AccessStage stage = AccessStage::kNone;
+  uint32_t number = 0;  ///< of its event, among those of the same rank
+  NextEvent event : 4 = NextEvent::kSend;
+  AccessStage stage : 4 = AccessStage::kNone;
   /// The message's own kind while it is kHeldBack.
   pt2pt::UnexpectedMessage::Kind kind{};
+  bool of_receiver : 1 = false;  ///< its event is one of its receiver
   bool is_part : 1 = false;
   bool is_inside : 1 = false;                       ///< both ranks are on one node
   bool returns : 1 = false, exclusive : 1 = false;  ///< of an access: a reply, a lock
@@ -104,8 +123,20 @@ struct alignas(64) PredictedTransfer {
   bool waits : 1 = false;      ///< its bytes have arrived, but it is behind
   bool arrived : 1 = false;    ///< the message is in the queue of its endpoint
   bool has_moved : 1 = false;  ///< all its bytes have come, also those that need its receiver
+  bool has_hop : 1 = false;    ///< it is an ExplainedTransfer with a hop
+
+  uint64_t order() const { return uint64_t{of_receiver ? to : from} << 32 | number; }
 };
-static_assert(sizeof(PredictedTransfer) == 64, "memory budget: several a rank are on their way");
+static_assert(sizeof(PredictedTransfer) == 56, "memory budget: several a rank are on their way");
+
+/// A transfer where the critical path is kept: all of them are so then.
+struct ExplainedTransfer : PredictedTransfer {
+  PathHop hop;
+};
+/// The transfer's part of the critical path; nullptr: it has none.
+inline PathHop* hop_of_transfer(PredictedTransfer* t) {
+  return __builtin_expect(t->has_hop, 0) ? &static_cast<ExplainedTransfer*>(t)->hop : nullptr;
+}
 
 /// The peers whose messages a member's round still waits for: mostly one.
 class AwaitedPeers {
@@ -291,7 +322,6 @@ class Simulator final : public pt2pt::MessageDecider,
   void fill_outcome(PredictionOutcome* out) const;
 
  private:
-  static constexpr uint64_t kNoWake = UINT64_MAX;
   static uint64_t key_of_wait(uint32_t rank, uint32_t request) {
     return uint64_t{rank} << 32 | request;
   }
@@ -304,9 +334,9 @@ class Simulator final : public pt2pt::MessageDecider,
     uint64_t place = 0;    ///< of its latest call, where places are needed
     uint32_t events = 0, draws = 0;
     uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
-    uint32_t arriving = 0;             ///< messages for it whose kArrive is to come
-    uint64_t wake_order = kNoWake;     ///< the event that wakes it
-    sched::Proclet* parked = nullptr;  ///< by the simulator, until kWake or a touch
+    uint32_t arriving = 0;                     ///< messages for it whose kArrive is to come
+    const PredictedTransfer* wakes = nullptr;  ///< the event that wakes it
+    sched::Proclet* parked = nullptr;          ///< by the simulator, until kWake or a touch
     // Polling in vain.
     VirtualTime vain_since = 0;
     uint32_t vain = 0;
@@ -353,9 +383,20 @@ class Simulator final : public pt2pt::MessageDecider,
     in_files_ += in_file - rank->in_file;
     rank->in_file = in_file;
   }
-  /// Returns the event's order.
-  uint64_t push_event(VirtualTime at, Event::What what, uint32_t rank, PredictedTransfer* transfer);
-  void happen(const Event& e);
+  /// The event is one of the transfer's sender. REQUIRES: the transfer has none to come.
+  void push_event(VirtualTime at, NextEvent kind, PredictedTransfer* t) {
+    t->of_receiver = false;
+    push_event_of(t->from, at, kind, t);
+  }
+  void push_event_of(uint32_t rank, VirtualTime at, NextEvent kind, PredictedTransfer* t) {
+    t->at = std::max(at, now_);
+    t->event = kind;
+    t->number = ranks_[rank].events++;
+    events_.push(t);
+  }
+  /// The transfer's data has left its sender's memory at this time.
+  void push_sent(VirtualTime at, PredictedTransfer* t);
+  void happen(PredictedTransfer* t);
   /// When the next event happens, or the bytes of the next transfer have moved.
   VirtualTime next_time();
   /// Parks until another event of the rank's, or until kWake at `latest`. May switch.
@@ -475,11 +516,12 @@ class Simulator final : public pt2pt::MessageDecider,
   VirtualTime corrected_ = 0;              ///< computing that was measured, but did not count
   std::unique_ptr<CriticalPath> path_;     ///< nullptr: not kept
   std::vector<PathHop> hops_of_requests_;  ///< by index, where it is kept
-  EventQueue events_;
+  EventQueue<PredictedTransfer> events_;
   VirtualTime now_ = 0;
   std::vector<RequestTimes> requests_;
   uint32_t known_requests_ = 0;  ///< their number
   std::deque<PredictedTransfer> transfers_;
+  std::deque<ExplainedTransfer> explained_transfers_;  ///< in place of them
   PredictedTransfer* free_ = nullptr;
   std::unordered_map<const comm::Meeting*, CollectiveRun*> open_runs_;
   /// The meeting that was joined last, and its run; nullptr: it is full.
@@ -503,7 +545,7 @@ class Simulator final : public pt2pt::MessageDecider,
   /// When a notice between members of a window arrives: window, from, to, kind.
   std::map<std::tuple<uint64_t, int32_t, int32_t, int>, VirtualTime> notices_;
   uint32_t in_files_ = 0;  ///< ranks in calls that access files, or that wait for accesses
-  uint64_t transfers_made_ = 0, outcome_events_ = 0;
+  uint64_t transfers_made_ = 0;
   VirtualTime contention_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <random>
 #include <set>
 #include <utility>
@@ -10,11 +11,19 @@
 namespace fgmpi::predict {
 namespace {
 
+struct TestEvent {
+  VirtualTime at;
+  uint64_t rank_and_number;
+  TestEvent* next = nullptr;
+  uint64_t order() const { return rank_and_number; }
+};
+
 /// Random events at up to `range` units of time after the present; what is taken is that of a
 /// sorted set.
 void compare(uint32_t seed, uint64_t range) {
   std::mt19937_64 dice(seed);
-  EventQueue queue;
+  EventQueue<TestEvent> queue;
+  std::deque<TestEvent> events;
   std::set<std::pair<VirtualTime, uint64_t>> model;
   VirtualTime now = 0;
   for (uint64_t i = 0; i < 20'000; ++i) {
@@ -22,15 +31,15 @@ void compare(uint32_t seed, uint64_t range) {
     if (add) {
       const auto at = now + static_cast<VirtualTime>(dice() % range);
       const uint64_t order = dice() % 1024 << 32 | i;
-      queue.push({at, order, Event::kWake, nullptr});
+      queue.push(&events.emplace_back(TestEvent{at, order}));
+      ASSERT_EQ(queue.pushed(), events.size());
       model.emplace(at, order);
     } else {
-      const Event first = queue.pop();
-      ASSERT_EQ(std::make_pair(first.at, first.order), *model.begin()) << "range " << range;
-      now = first.at;
+      const TestEvent* const first = queue.pop();
+      ASSERT_EQ(std::make_pair(first->at, first->order()), *model.begin()) << "range " << range;
+      now = first->at;
       model.erase(model.begin());
     }
-    ASSERT_EQ(queue.size(), model.size());
     ASSERT_EQ(queue.empty(), model.empty());
     ASSERT_EQ(queue.first_time(), model.empty() ? kNever : model.begin()->first);
   }
