@@ -50,7 +50,7 @@ def wrapper(call, function):
              f"  if (!g_hooks) return g_next.{symbol}({names});", f"  enter(CallGroup::{GROUPS.get(call.role, 'kOther')}, from);"]
     waits_for = {"Wait": "1, request", "Waitall": "count, array_of_requests"}.get(call.name)
     if waits_for:
-        lines.append(f"  g_hooks->begin_wait({waits_for});")
+        lines.append(f"  RequestsWait wait({waits_for});")
     if call.name in COMPLETING:
         lines.append("  g_hooks->await_accesses();")
     lines += file_access(call, function, False)
@@ -59,7 +59,7 @@ def wrapper(call, function):
     if call.name == "File_open":
         lines.append("  if (code == MPI_SUCCESS) g_hooks->open_file();")
     if waits_for:
-        lines.append("  g_hooks->end_wait();")
+        lines.append("  wait.end();")
     posted = [p.name for p in call.parameters if p.kind.name == "new_request"]
     if posted and call.role in ("receive", "matched_receive") and call.starts == "nonblocking":
         lines.append(f"  if (code == MPI_SUCCESS) g_hooks->record_posted(*{posted[0]}, true);")

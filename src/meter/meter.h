@@ -5,6 +5,8 @@
 
 #include <mpi.h>
 
+#include <memory>
+
 #include "meter/meter_calls.h"
 #include "predict/hooks.h"
 #include "watch/interpose.h"
@@ -23,6 +25,23 @@ using findings::from_fortran;
 inline void enter(CallGroup group, const void* from) {
   g_hooks->enter(group, g_needs_places ? findings::place_of(from) : 0);
 }
+
+/// A wait for all of these requests, from before the call until end().
+class RequestsWait {
+ public:
+  RequestsWait(int count, const MPI_Request* requests) {
+    if (count > kInside) more_ = std::make_unique<uint32_t[]>(static_cast<size_t>(count));
+    waited_ = g_hooks->begin_wait(count, requests, numbers());
+  }
+  void end() { g_hooks->end_wait(waited_, numbers()); }
+
+ private:
+  static constexpr int kInside = 16;
+  uint32_t* numbers() { return more_ ? more_.get() : inside_; }
+  int waited_;
+  uint32_t inside_[kInside];
+  std::unique_ptr<uint32_t[]> more_;
+};
 
 inline int64_t bytes_of(int64_t count, MPI_Datatype type) {
   MPI_Count size = 0;

@@ -176,7 +176,7 @@ void Simulator::access_file(int64_t bytes, const MPI_Request* request) {
   if (!request) return await_accesses();
   RequestTimes& times = times_of(static_cast<uint32_t>(*request));
   times = RequestTimes();
-  times.posted = kAwaitsAccesses;
+  times.at = kAwaitsAccesses;
 }
 
 }  // namespace fgmpi::predict

@@ -37,9 +37,10 @@ struct PredictionHooks {
   void (*leave)();
   /// Called before a receive's request is used: when it was posted. `is_new`: not a persistent one.
   void (*record_posted)(MPI_Request request, bool is_new);
-  /// These two enclose a wait for all of these requests. The second takes what the first has read.
-  void (*begin_wait)(int count, const MPI_Request* requests);
-  void (*end_wait)();
+  /// These two enclose a wait for all of these requests. The first returns how many numbers it has
+  /// put into `waited`, which has room for `count`; the second takes them.
+  int (*begin_wait)(int count, const MPI_Request* requests, uint32_t* waited);
+  void (*end_wait)(int waited_count, uint32_t* waited);
   /// Waits until the running rank's accesses to windows and files are complete there. May switch.
   void (*await_accesses)();
   /// The running rank reads or writes so many bytes of a file. `request`: nullptr where the call is

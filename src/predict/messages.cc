@@ -84,7 +84,7 @@ void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
   VirtualTime at = in_event_ ? now_ : rank.clock;
   if (!t->rendezvous) return complete_receive(t, at);
   if (in_event_)
-    raise_clock(&at, request && request->handle ? times_of(request->handle).posted : rank.clock);
+    raise_clock(&at, request && request->handle ? times_of(request->handle).at : rank.clock);
   permit(t, at);
 }
 
@@ -94,7 +94,7 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
   const VirtualTime overhead = link_of(*t).piece(t->bytes).receive_overhead;
   Request* const request = request_of(*op);
   if (request && !in_event_ && !request->persistent) {  // its times begin when it has been posted
-    rank.found = {0, at, overhead};
+    rank.found = overhead;
   } else if (request && request->handle) {
     finish_request(request->handle, at, overhead, hop_of_transfer(t));
   } else {
@@ -112,17 +112,19 @@ void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
 
 // ---- Requests -----------------------------------------------------------------------------------
 
-void Simulator::know_request(uint32_t index) {
-  requests_.resize(std::max<size_t>(index + size_t{1}, 2 * requests_.size()));
-  known_requests_ = static_cast<uint32_t>(requests_.size());
+void TimesByIndex::grow(uint32_t index) {
+  constexpr uint32_t kPart = 256;
+  known_ = (index / kPart + 1) * kPart;
+  if (known_ > times_.capacity()) times_.reserve(2 * size_t{known_});
+  times_.resize(known_);
 }
 
 void Simulator::record_posted(MPI_Request request, bool is_new) {
   if (!comm::rank_state() || static_cast<uint32_t>(request) == pt2pt::kSentHandle) return;
   PredictedRank& rank = running();
   RequestTimes& times = times_of(static_cast<uint32_t>(request));
-  if (is_new) times = std::exchange(rank.found, RequestTimes());
-  times.posted = rank.clock;
+  if (is_new) times = {0, std::exchange(rank.found, 0)};
+  raise_clock(&times.at, rank.clock);
 }
 
 /// A send or a receive of the request is complete at `at`. Another half of it may be, too.
@@ -130,8 +132,8 @@ void Simulator::finish_request(uint32_t handle, VirtualTime at, VirtualTime over
                                const PathHop* hop) {
   RequestTimes& times = times_of(handle);
   times.overhead += overhead;
-  if (times.done >= at) return;
-  times.done = at;
+  if (times.at >= at) return;
+  times.at = at;
   if (hop) *hop_of(handle & pt2pt::kIndexMask) = *hop;
 }
 
@@ -139,7 +141,7 @@ void Simulator::finish_request(uint32_t handle, VirtualTime at, VirtualTime over
 /// receiver does for it.
 void Simulator::collect(uint32_t index, RequestTimes* times, PathHop* hop) {
   PredictedRank* const rank = &ranks_[index];
-  raise_by(index, &rank->clock, times->done, hop);
+  raise_by(index, &rank->clock, times->at, hop);
   rank->clock += times->overhead;
   rank->times.overhead += times->overhead;
   *times = RequestTimes();
@@ -149,17 +151,17 @@ void Simulator::collect(uint32_t index, RequestTimes* times, PathHop* hop) {
 void Simulator::begin_special_wait(PredictedRank* rank, uint32_t request) {
   Request** const slot = pt2pt::g_requests.get(request);
   if (!slot || !*slot || !(*slot)->active) return;
-  if (times_of(request).posted == kAwaitsAccesses) set_in_file(rank, true);
+  if (times_of(request).at == kAwaitsAccesses) set_in_file(rank, true);
   const auto found = runs_of_requests_.find(*slot);
   if (found == runs_of_requests_.end()) return;
   awaited_runs_[key_of_wait(running_index(), request)] = found->second;
   runs_of_requests_.erase(found);
 }
 
-void Simulator::begin_wait(int count, const MPI_Request* requests) {
-  if (!comm::rank_state()) return;
+int Simulator::begin_wait(int count, const MPI_Request* requests, uint32_t* waited) {
+  if (!comm::rank_state()) return 0;
+  int waited_count = 0;
   PredictedRank& rank = running();
-  rank.waited.clear();
   rank.awaits_all = false;
   for (int i = 0; i < count; ++i) {
     const auto handle = static_cast<uint32_t>(requests[i]);
@@ -168,12 +170,12 @@ void Simulator::begin_wait(int count, const MPI_Request* requests) {
     if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
     const uint32_t index = handle & pt2pt::kIndexMask;
     if (!runs_of_requests_.empty() || machine_.files.moves()) begin_special_wait(&rank, index);
-    rank.waited.push_back(index);
+    waited[waited_count++] = index;
   }
+  return waited_count;
 }
 
 MemberRef Simulator::take_awaited_run(uint32_t rank, uint32_t request) {
-  if (awaited_runs_.empty()) return {nullptr, 0};
   const auto found = awaited_runs_.find(key_of_wait(rank, request));
   if (found == awaited_runs_.end()) return {nullptr, 0};
   const MemberRef run = found->second;
@@ -181,39 +183,45 @@ MemberRef Simulator::take_awaited_run(uint32_t rank, uint32_t request) {
   return run;
 }
 
-void Simulator::end_wait() {
+void Simulator::end_wait(int count, uint32_t* waited) {
   if (!comm::rank_state()) return;
   const uint32_t index = running_index();
   PredictedRank& rank = ranks_[index];
   // The rank collects its requests in the order in which they were complete.
-  std::vector<uint32_t>& waited = rank.waited;
-  size_t kept = 0;
-  for (size_t i = 0; i < waited.size(); ++i) {
+  int kept = 0;
+  VirtualTime latest = 0;
+  const bool has_runs = !awaited_runs_.empty();
+  for (int i = 0; i < count; ++i) {
     const uint32_t request = waited[i];
-    if (request >= known_requests_) continue;  // it has no times
-    RequestTimes& times = requests_[request];
-    if (times.posted == kAwaitsAccesses) {
+    if (request >= requests_.known()) continue;  // it has no times
+    RequestTimes& times = requests_.known_at(request);
+    if (__builtin_expect(times.at == kAwaitsAccesses, 0)) {
       rank.awaits_all = true;
       times = RequestTimes();
     }
-    const bool is_run =
-        !awaited_runs_.empty() && awaited_runs_.contains(key_of_wait(index, request));
-    if (!is_run && times.done <= rank.clock && times.overhead == 0) continue;
-    size_t place = kept++;
-    for (; place > 0 && requests_[waited[place - 1]].done > times.done; --place)
-      waited[place] = waited[place - 1];
+    if (times.at <= rank.clock && times.overhead == 0 &&
+        !(has_runs && awaited_runs_.contains(key_of_wait(index, request)))) {
+      times = RequestTimes();
+      continue;
+    }
+    int place = kept++;
+    if (times.at < latest)
+      for (; place > 0 && requests_.known_at(waited[place - 1]).at > times.at; --place)
+        waited[place] = waited[place - 1];
+    else
+      latest = times.at;
     waited[place] = request;
   }
-  waited.resize(kept);
-  for (size_t i = 0; i < kept; ++i) {
-    if (const MemberRef run = take_awaited_run(index, waited[i]); run.run)
-      await_run(index, run.run, run.member);
-    RequestTimes& times = requests_[waited[i]];
-    if (observer_ && times.done > rank.clock)
-      observer_->awaited(index, waited[i], (times.done - rank.clock) / kPicosecondsPerNs);
-    collect(index, &times, hop_of(waited[i]));
+  for (int i = 0; i < kept; ++i) {
+    const uint32_t request = waited[i];
+    if (__builtin_expect(has_runs, 0))
+      if (const MemberRef run = take_awaited_run(index, request); run.run)
+        await_run(index, run.run, run.member);
+    RequestTimes& times = requests_.at(request);
+    if (__builtin_expect(observer_ != nullptr, 0) && times.at > rank.clock)
+      observer_->awaited(index, request, (times.at - rank.clock) / kPicosecondsPerNs);
+    collect(index, &times, hop_of(request));
   }
-  waited.clear();
   if (std::exchange(rank.awaits_all, false)) await_accesses();
 }
 
@@ -222,7 +230,7 @@ void Simulator::end_wait() {
 bool Simulator::is_over(const Request* request, VirtualTime clock, VirtualTime* until) {
   if (!request->complete()) return false;
   if (request->handle && !request->immortal)
-    if (const VirtualTime done = times_of(request->handle).done; done > clock) {
+    if (const VirtualTime done = times_of(request->handle).at; done > clock) {
       *until = std::min(*until, done);
       return false;
     }

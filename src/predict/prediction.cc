@@ -39,8 +39,10 @@ const PredictionHooks kHooks = {
     [] { return g_machine->needs_places(); },
     [] { g_simulator->leave(); },
     [](MPI_Request request, bool is_new) { g_simulator->record_posted(request, is_new); },
-    [](int count, const MPI_Request* requests) { g_simulator->begin_wait(count, requests); },
-    [] { g_simulator->end_wait(); },
+    [](int count, const MPI_Request* requests, uint32_t* waited) {
+      return g_simulator->begin_wait(count, requests, waited);
+    },
+    [](int count, uint32_t* waited) { g_simulator->end_wait(count, waited); },
     [] { g_simulator->await_accesses(); },
     [](int64_t bytes, const MPI_Request* request) { g_simulator->access_file(bytes, request); },
     [] { g_simulator->open_file(); },

@@ -189,7 +189,10 @@ void Simulator::leave() {
   for (uint32_t i = 0; i < rank.runs.size(); ++i)
     await_run(index, rank.runs[i].run, rank.runs[i].member);
   rank.runs.clear();
-  if (rank.found.overhead) collect(index, &rank.found, nullptr);
+  if (const VirtualTime overhead = std::exchange(rank.found, 0)) {
+    rank.clock += overhead;
+    rank.times.overhead += overhead;
+  }
   const VirtualTime passed = rank.clock - rank.entered;
   const bool is_message = rank.group == CallGroup::kMessage || rank.group == CallGroup::kCompletion;
   (is_message                             ? rank.times.messages
@@ -384,8 +387,7 @@ void Simulator::begin_hop(PredictedTransfer* t, uint32_t rank, VirtualTime clock
   *hop_of_transfer(t) = {rank, clock, r.times.computing, r.place};
 }
 
-PathHop* Simulator::hop_of(uint32_t index) {
-  if (!path_) return nullptr;
+PathHop* Simulator::known_hop_of(uint32_t index) {
   if (index >= hops_of_requests_.size()) hops_of_requests_.resize(2 * size_t{index} + 1);
   return &hops_of_requests_[index];
 }

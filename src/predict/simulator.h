@@ -253,14 +253,32 @@ struct WindowLock {
   std::deque<PredictedTransfer*> waiting;
 };
 
-/// `posted` of a request that is complete when all accesses of its rank are.
+/// `at` of a request that is complete when all accesses of its rank are.
 inline constexpr VirtualTime kAwaitsAccesses = -1;
 
-/// What the simulator keeps of a request, by the index of its handle.
+/// What the simulator keeps of a request.
 struct RequestTimes {
-  VirtualTime posted = 0;
-  VirtualTime done = 0;      ///< when it was complete; overhead not yet counted
+  /// When it was posted; once it is complete when that was, without the overhead.
+  VirtualTime at = 0;
   VirtualTime overhead = 0;  ///< of the receiver, when it collects the request
+};
+
+/// The times of requests, by the index of their handles. Memory is touched where there are some.
+class TimesByIndex {
+ public:
+  /// Indices below have times.
+  uint32_t known() const { return known_; }
+  /// REQUIRES: index < known().
+  RequestTimes& known_at(uint32_t index) { return times_[index]; }
+  RequestTimes& at(uint32_t index) {
+    if (__builtin_expect(index >= known_, 0)) grow(index);
+    return times_[index];
+  }
+
+ private:
+  [[gnu::noinline]] void grow(uint32_t index);
+  std::vector<RequestTimes> times_;
+  uint32_t known_ = 0;  ///< their number
 };
 
 class Simulator final : public pt2pt::MessageDecider,
@@ -274,8 +292,8 @@ class Simulator final : public pt2pt::MessageDecider,
   void enter(CallGroup group, uint64_t place = 0);
   void leave();
   void record_posted(MPI_Request request, bool is_new);
-  void begin_wait(int count, const MPI_Request* requests);
-  void end_wait();
+  int begin_wait(int count, const MPI_Request* requests, uint32_t* waited);
+  void end_wait(int count, uint32_t* waited);
   void await_accesses();
   void access_file(int64_t bytes, const MPI_Request* request);
   void open_file();
@@ -351,12 +369,12 @@ class Simulator final : public pt2pt::MessageDecider,
     bool awaits_all = false;  ///< its present call waits for its accesses
     AwaitedRuns runs;         ///< the collectives that its present call waits for
     coll::EarlyExitWait* early_exit = nullptr;
-    std::vector<uint32_t> waited;  ///< indices of the requests that its present call waits for
-    /// A receive that its present call posts has found its message: what the rank has yet to do.
-    RequestTimes found;
+    /// A receive that its present call posts has found its message: the overhead of that, which
+    /// the rank has yet to pay.
+    VirtualTime found = 0;
     RankTimes times;
   };
-  static_assert(sizeof(PredictedRank) <= 272, "memory budget: of a predicted rank's 512 bytes");
+  static_assert(sizeof(PredictedRank) <= 232, "memory budget: of a predicted rank's 512 bytes");
   struct NodePort {
     VirtualTime out = 0, in = 0;  ///< free from then on
   };
@@ -417,7 +435,10 @@ class Simulator final : public pt2pt::MessageDecider,
   }
   void begin_hop(PredictedTransfer* t, uint32_t rank, VirtualTime clock);
   /// The hop of the request with this index; nullptr: the path is not kept.
-  PathHop* hop_of(uint32_t index);
+  PathHop* hop_of(uint32_t index) {
+    return __builtin_expect(path_ != nullptr, 0) ? known_hop_of(index) : nullptr;
+  }
+  PathHop* known_hop_of(uint32_t index);
   /// A look in vain: lets time pass, at most to `until`. May switch.
   void poll_in_vain(uint32_t rank, const sched::WaitSite* site, VirtualTime until = kNever);
 
@@ -461,12 +482,7 @@ class Simulator final : public pt2pt::MessageDecider,
   MemberRef take_awaited_run(uint32_t rank, uint32_t request);
   bool is_over(const pt2pt::Request* request, VirtualTime clock, VirtualTime* until);
   void take_request(uint32_t rank, pt2pt::Request* request);
-  RequestTimes& times_of(uint32_t handle) {
-    const uint32_t index = handle & pt2pt::kIndexMask;
-    if (__builtin_expect(index >= known_requests_, 0)) know_request(index);
-    return requests_[index];
-  }
-  void know_request(uint32_t index);
+  RequestTimes& times_of(uint32_t handle) { return requests_.at(handle & pt2pt::kIndexMask); }
 
   // Accesses (accesses.cc).
   PredictedTransfer* new_access(uint32_t from, uint32_t to, AccessStage stage);
@@ -518,8 +534,7 @@ class Simulator final : public pt2pt::MessageDecider,
   std::vector<PathHop> hops_of_requests_;  ///< by index, where it is kept
   EventQueue<PredictedTransfer> events_;
   VirtualTime now_ = 0;
-  std::vector<RequestTimes> requests_;
-  uint32_t known_requests_ = 0;  ///< their number
+  TimesByIndex requests_;
   std::deque<PredictedTransfer> transfers_;
   std::deque<ExplainedTransfer> explained_transfers_;  ///< in place of them
   PredictedTransfer* free_ = nullptr;
