@@ -119,14 +119,6 @@ void TimesByIndex::grow(uint32_t index) {
   times_.resize(known_);
 }
 
-void Simulator::record_posted(MPI_Request request, bool is_new) {
-  if (!comm::rank_state() || static_cast<uint32_t>(request) == pt2pt::kSentHandle) return;
-  PredictedRank& rank = running();
-  RequestTimes& times = times_of(static_cast<uint32_t>(request));
-  if (is_new) times = {0, std::exchange(rank.found, 0)};
-  raise_clock(&times.at, rank.clock);
-}
-
 /// A send or a receive of the request is complete at `at`. Another half of it may be, too.
 void Simulator::finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead,
                                const PathHop* hop) {

@@ -26,8 +26,6 @@ constexpr VirtualTime kClockCost = 20 * kPicosecondsPerNs;
 /// Computing that takes longer (ns) is compared with the processor time of the process: another
 /// program that takes the processor keeps it for longer. The comparison is a system call.
 constexpr int64_t kLongSegment = 20'000;
-/// After so many calls of a rank that never waits, others get their turn.
-constexpr uint32_t kCallsInARow = 1024;
 constexpr sched::WaitSite kEnterSite{"a call of MPI", nullptr, true};
 /// From this poll in vain on, a rank that goes on polling is moved forward in time.
 constexpr uint32_t kVainPolls = 3;
@@ -57,6 +55,7 @@ int64_t processor_ns() {
 Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     : machine_(std::move(machine)),
       computes_(machine_.compute != ComputeModel::kNone),
+      watches_calls_(computes_),
       ranks_(ranks),
       known_ranks_(ranks),
       initial_ranks_(ranks),
@@ -148,27 +147,26 @@ void Simulator::leave_library(PredictedRank* rank) {
   used_then_ = processor_ns();
 }
 
-void Simulator::enter(CallGroup group, uint64_t place) {
-  if (!comm::rank_state()) return;
+void Simulator::enter_slowly(CallGroup group, uint64_t place) {
   PredictedRank& rank = running();
-  if (rank.depth++ > 0) return;  // a callback of the program calls MPI
+  if (rank.depth > 0) {  // a callback of the program calls MPI
+    ++rank.depth;
+    return;
+  }
   if (observer_ && place) place = observer_->place(running_index());
   if (computes_) {
     const VirtualTime left = rank.clock;
     add_computing(&rank, place);
     record_away(&rank, left);
   }
-  if (group != CallGroup::kCompletion) rank.vain = 0;
-  rank.group = group;
-  rank.place = place;
-  rank.looks = 0;
   if (group == CallGroup::kFile) set_in_file(&rank, true);
-  rank.entered = rank.clock;
   if (observer_) observer_->enter(running_index(), rank.clock / kPicosecondsPerNs);
-  ++rank.times.calls;
-  if (++rank.calls_in_a_row < kCallsInARow) return;
-  // A program that calls on and on without waiting: others get their turn, as they would there.
-  if (!computes_) rank.clock += kCallsInARow * kClockCost;
+  begin_call(&rank, group, place);
+}
+
+/// A program that calls on and on without waiting: others get their turn, as they would there.
+void Simulator::give_turn(PredictedRank* rank) {
+  if (!computes_) rank->clock += kCallsInARow * kClockCost;
   settle(running_index(), &kEnterSite);
 }
 
@@ -178,9 +176,7 @@ void Simulator::record_away(PredictedRank* rank, VirtualTime from) {
   rank->away_until = rank->clock;
 }
 
-void Simulator::leave() {
-  if (!comm::rank_state()) return;
-  const uint32_t index = running_index();
+void Simulator::leave_slowly(uint32_t index) {
   PredictedRank& rank = ranks_[index];
   if (rank.depth > 1) {
     --rank.depth;
@@ -193,17 +189,11 @@ void Simulator::leave() {
     rank.clock += overhead;
     rank.times.overhead += overhead;
   }
-  const VirtualTime passed = rank.clock - rank.entered;
-  const bool is_message = rank.group == CallGroup::kMessage || rank.group == CallGroup::kCompletion;
-  (is_message                             ? rank.times.messages
-   : rank.group == CallGroup::kCollective ? rank.times.collectives
-                                          : rank.times.other) += passed;
   if (observer_)
     observer_->leave(index, rank.clock / kPicosecondsPerNs,
                      rank.times.overhead / kPicosecondsPerNs);
-  rank.depth = 0;
   if (rank.in_file) set_in_file(&rank, false);
-  rank.left_ns = 0;
+  end_call(&rank);
   if (computes_) leave_library(&rank);
 }
 

@@ -57,6 +57,9 @@ namespace fgmpi::predict {
 
 struct CollectiveRun;
 
+/// After so many calls of a rank that never waits, others get their turn.
+inline constexpr uint32_t kCallsInARow = 1024;
+
 /// The least time of a call that polls: what its test takes on the predicted machine.
 inline constexpr VirtualTime kPollCost = 50 * kPicosecondsPerNs;
 
@@ -289,9 +292,32 @@ class Simulator final : public pt2pt::MessageDecider,
   Simulator(uint32_t ranks, PredictedMachine machine);
 
   // Called by src/meter (hooks.h).
-  void enter(CallGroup group, uint64_t place = 0);
-  void leave();
-  void record_posted(MPI_Request request, bool is_new);
+  void enter(CallGroup group, uint64_t place = 0) {
+    if (!comm::rank_state()) return;
+    const uint32_t index = running_index();
+    if (__builtin_expect(index >= known_ranks_, 0)) return enter_slowly(group, place);
+    PredictedRank& rank = ranks_[index];
+    if (__builtin_expect(rank.depth | watches_calls_, 0) || group == CallGroup::kFile)
+      return enter_slowly(group, place);
+    begin_call(&rank, group, place);
+  }
+  void leave() {
+    if (!comm::rank_state()) return;
+    const uint32_t index = running_index();
+    PredictedRank& rank = ranks_[index];
+    if (__builtin_expect(rank.depth > 1 || rank.runs.size() || rank.found || rank.in_file, 0) ||
+        watches_calls_)
+      return leave_slowly(index);
+    end_call(&rank);
+  }
+  void record_posted(MPI_Request request, bool is_new) {
+    const auto handle = static_cast<uint32_t>(request);
+    if (handle == pt2pt::kSentHandle || !comm::rank_state()) return;
+    PredictedRank& rank = running();
+    RequestTimes& times = times_of(handle);
+    if (is_new) times = {0, std::exchange(rank.found, 0)};
+    raise_clock(&times.at, rank.clock);
+  }
   int begin_wait(int count, const MPI_Request* requests, uint32_t* waited);
   void end_wait(int count, uint32_t* waited);
   void await_accesses();
@@ -301,7 +327,10 @@ class Simulator final : public pt2pt::MessageDecider,
   int64_t clock_ns();
   /// The times that ranks compute: filled, or taken from (computed_times.h). REQUIRES: it stays.
   void use_times(ComputedTimes* times) { times_ = times; }
-  void observe(const ClockObserver* observer) { observer_ = observer; }
+  void observe(const ClockObserver* observer) {
+    observer_ = observer;
+    watches_calls_ = computes_ || observer;
+  }
   void pass_ns(int64_t ns);
   void yield();
 
@@ -389,6 +418,29 @@ class Simulator final : public pt2pt::MessageDecider,
     while (__builtin_expect(index >= known_ranks_, 0)) add_rank();
   }
   void add_rank();
+  void begin_call(PredictedRank* rank, CallGroup group, uint64_t place) {
+    if (group != CallGroup::kCompletion) rank->vain = 0;
+    rank->depth = 1;
+    rank->group = group;
+    rank->place = place;
+    rank->looks = 0;
+    rank->entered = rank->clock;
+    ++rank->times.calls;
+    if (__builtin_expect(++rank->calls_in_a_row >= kCallsInARow, 0)) give_turn(rank);
+  }
+  static void end_call(PredictedRank* rank) {
+    const VirtualTime passed = rank->clock - rank->entered;
+    if (rank->group == CallGroup::kMessage || rank->group == CallGroup::kCompletion)
+      rank->times.messages += passed;
+    else
+      (rank->group == CallGroup::kCollective ? rank->times.collectives : rank->times.other) +=
+          passed;
+    rank->depth = 0;
+    rank->left_ns = 0;
+  }
+  void enter_slowly(CallGroup group, uint64_t place);
+  void leave_slowly(uint32_t rank);
+  void give_turn(PredictedRank* rank);
   int64_t measured_computing(const PredictedRank& rank);
   /// `place`: the call that ends the computing; 0: a look at the clock.
   void add_computing(PredictedRank* rank, uint64_t place);
@@ -519,6 +571,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// Where it can: the latest of each sender to each receiver that is on its way.
   std::unordered_map<uint64_t, PredictedTransfer*> latest_;
   const bool computes_;  ///< computing takes time
+  /// Calls need more at their beginning and end: computing takes time, or there is an observer.
+  bool watches_calls_;
   std::vector<PredictedRank> ranks_;
   uint32_t known_ranks_;          ///< their number
   const uint32_t initial_ranks_;  ///< before the program spawns any
