@@ -49,7 +49,7 @@ class EventQueue {
   uint64_t pushed() const { return pushed_; }
 
   /// REQUIRES: e->at is not before the event that was taken last, and before kNever.
-  void push(Event* e) {
+  [[gnu::always_inline]] void push(Event* e) {
     ++pushed_;
     if (e->at < first_) first_ = e->at;
     if (static_cast<uint64_t>(e->at) < near_end_) return push_near(e);
@@ -117,7 +117,7 @@ class EventQueue {
     }
   };
 
-  void put(Event* e) {
+  [[gnu::noinline]] void put(Event* e) {
     const uint64_t at = static_cast<uint64_t>(e->at);
     const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
@@ -153,9 +153,13 @@ class EventQueue {
     return last_++;
   }
   /// Most events are added in their order.
-  void push_near(Event* e) {
-    NearEvent* place = add_near(e);
-    if (place == next_ || !(*place < place[-1])) return;
+  [[gnu::noinline]] void push_near(Event* e) {
+    const NearEvent* const added = add_near(e);
+    if (added != next_ && *added < added[-1]) sort_last();
+  }
+  /// Moves the last event to its place. REQUIRES: the one before it is later.
+  void sort_last() {
+    NearEvent* place = last_ - 1;
     const NearEvent added = *place;
     do {
       *place = place[-1];
@@ -175,8 +179,13 @@ class EventQueue {
     Event* const last = std::exchange(from.last, nullptr);
     Event* e = std::exchange(last->next, nullptr);
     if (has_few) {
-      while (e) push_near(std::exchange(e, e->next));
-      return;
+      for (;;) {
+        Event* const next = e->next;
+        const NearEvent* const added = add_near(e);
+        if (added != next_ && *added < added[-1]) sort_last();
+        if (!next) return;
+        e = next;
+      }
     }
     bool in_order = true;
     while (e) {

@@ -80,19 +80,18 @@ void Simulator::match_held_back(UnexpectedMessage* message, RecvOp* op) {
   message->kind = t->kind;
   t->receive = op;
   PredictedRank& rank = ranks_[t->to];
-  const Request* const request = request_of(*op);
+  Request* const request = request_of(*op);
   VirtualTime at = in_event_ ? now_ : rank.clock;
-  if (!t->rendezvous) return complete_receive(t, at);
+  if (!t->rendezvous) return complete_receive(t, request, at);
   if (in_event_)
     raise_clock(&at, request && request->handle ? times_of(request->handle).at : rank.clock);
   permit(t, at);
 }
 
-void Simulator::complete_receive(PredictedTransfer* t, VirtualTime at) {
+void Simulator::complete_receive(PredictedTransfer* t, Request* request, VirtualTime at) {
   PredictedRank& rank = ranks_[t->to];
   RecvOp* const op = t->receive;
   const VirtualTime overhead = link_of(*t).piece(t->bytes).receive_overhead;
-  Request* const request = request_of(*op);
   if (request && !in_event_ && !request->persistent) {  // its times begin when it has been posted
     rank.found = overhead;
   } else if (request && request->handle) {
@@ -117,26 +116,6 @@ void TimesByIndex::grow(uint32_t index) {
   known_ = (index / kPart + 1) * kPart;
   if (known_ > times_.capacity()) times_.reserve(2 * size_t{known_});
   times_.resize(known_);
-}
-
-/// A send or a receive of the request is complete at `at`. Another half of it may be, too.
-void Simulator::finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead,
-                               const PathHop* hop) {
-  RequestTimes& times = times_of(handle);
-  times.overhead += overhead;
-  if (times.at >= at) return;
-  times.at = at;
-  if (hop) *hop_of(handle & pt2pt::kIndexMask) = *hop;
-}
-
-/// The rank collects a complete request: its clock is behind the completion, and behind what the
-/// receiver does for it.
-void Simulator::collect(uint32_t index, RequestTimes* times, PathHop* hop) {
-  PredictedRank* const rank = &ranks_[index];
-  raise_by(index, &rank->clock, times->at, hop);
-  rank->clock += times->overhead;
-  rank->times.overhead += times->overhead;
-  *times = RequestTimes();
 }
 
 /// The request may be that of a collective, or of an access to a file.

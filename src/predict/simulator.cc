@@ -66,6 +66,7 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     nodes_[i] = machine_.node_of(i, ranks);
     nodes = std::max(nodes, nodes_[i] + 1);
   }
+  always_buffered = std::min(machine_.inside.eager_bytes, machine_.between.eager_bytes);
   ranks_.reserve(ranks + size_t{kMostSpawned});
   node_ports_.resize(nodes);
   std::vector<uint32_t> ranks_of_nodes(nodes);
@@ -250,12 +251,11 @@ void Simulator::push_sent(VirtualTime at, PredictedTransfer* t) {
   push_event(at, NextEvent::kSent, event);
 }
 
-void Simulator::happen(PredictedTransfer* t) {
+void Simulator::happen_rarely(PredictedTransfer* t) {
   switch (t->event) {
     case NextEvent::kSend:
-      return leave_port(t);
     case NextEvent::kReach:
-      return reach_port(t);
+      return;  // happen() has these
     case NextEvent::kArrive:
       return arrive(t);
     case NextEvent::kClear:
@@ -306,10 +306,6 @@ void Simulator::wake(uint32_t index, VirtualTime at, const PathHop* hop) {
   sched::ready(proclet);
 }
 
-void Simulator::touch(uint32_t index, const PathHop* hop) {
-  if (ranks_[index].touchable) wake(index, now_, hop);
-}
-
 void Simulator::park_until(uint32_t index, VirtualTime latest, const sched::WaitSite* site) {
   PredictedRank& rank = ranks_[index];
   FGMPI_CHECK(!rank.parked);
@@ -354,21 +350,8 @@ void Simulator::run_others(const char* call) {
 
 // ---- Ports --------------------------------------------------------------------------------------
 
-PredictedTransfer* Simulator::new_transfer() {
-  if (__builtin_expect(!free_, 0))
-    return path_ ? &explained_transfers_.emplace_back() : &transfers_.emplace_back();
-  PredictedTransfer* t = std::exchange(free_, free_->next);
-  *t = PredictedTransfer();
-  return t;
-}
-void Simulator::free_transfer(PredictedTransfer* t) {
-  t->next = free_;
-  free_ = t;
-}
-
-/// Ranks of a node share its port to other nodes. Within a node each rank copies by itself.
-Simulator::NodePort& Simulator::port_of(uint32_t rank, const LinkClass& link) {
-  return &link == &machine_.between ? node_ports_[nodes_[rank]] : rank_ports_[rank];
+PredictedTransfer* Simulator::add_transfer() {
+  return path_ ? &explained_transfers_.emplace_back() : &transfers_.emplace_back();
 }
 
 void Simulator::begin_hop(PredictedTransfer* t, uint32_t rank, VirtualTime clock) {
@@ -380,19 +363,6 @@ void Simulator::begin_hop(PredictedTransfer* t, uint32_t rank, VirtualTime clock
 PathHop* Simulator::known_hop_of(uint32_t index) {
   if (index >= hops_of_requests_.size()) hops_of_requests_.resize(2 * size_t{index} + 1);
   return &hops_of_requests_[index];
-}
-
-VirtualTime Simulator::occupy(VirtualTime* free_from, const LinkPiece& piece, uint64_t bytes) {
-  const VirtualTime start = std::max(now_, *free_from);
-  contention_ += start - now_;
-  *free_from = start + occupancy(piece, bytes);
-  return start;
-}
-
-/// Within a node the class of links is all there is to the latency.
-VirtualTime Simulator::latency_of(const PredictedTransfer& t, const LinkPiece& piece) const {
-  if (!network_) return piece.latency;
-  return piece.latency + network_->latency(nodes_[t.from], nodes_[t.to]);
 }
 
 /// The bytes move with those of others that share links with them. A message that is shorter than
@@ -417,14 +387,12 @@ void Simulator::end_flow(PredictedTransfer* t) {
 }
 
 void Simulator::leave_port(PredictedTransfer* t) {
-  if (t->stage == AccessStage::kFile)
+  if (__builtin_expect(t->stage == AccessStage::kFile, 0))
     return network_->begin_file(now_, machine_.files, t, t->bytes);
-  const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
-  const LinkPiece& piece = link.piece(bytes);
-  if (network_ && network_->shares_links() && &link == &machine_.between)
-    return begin_flow(t, piece, bytes);
-  const VirtualTime start = occupy(&port_of(t->from, link).out, piece, bytes);
+  const LinkPiece& piece = link_of(*t).piece(bytes);
+  if (network_ && network_->shares_links() && !t->is_inside) return begin_flow(t, piece, bytes);
+  const VirtualTime start = occupy(&port_of(*t, t->from).out, occupancy(piece, bytes));
   if (PathHop* const hop = hop_of_transfer(t)) {
     hop->waited += start - now_;
     hop->latency += latency_of(*t, piece);
@@ -434,11 +402,11 @@ void Simulator::leave_port(PredictedTransfer* t) {
 }
 
 void Simulator::reach_port(PredictedTransfer* t) {
-  const LinkClass& link = link_of(*t);
   const uint64_t bytes = bytes_under_way(*t);
-  const LinkPiece& piece = link.piece(bytes);
-  const VirtualTime start = occupy(&port_of(t->to, link).in, piece, bytes);
-  const VirtualTime arrival = start + data_time(piece, bytes);
+  const LinkPiece& piece = link_of(*t).piece(bytes);
+  const VirtualTime taken = data_time(piece, bytes);
+  const VirtualTime start = occupy(&port_of(*t, t->to).in, std::max(taken, piece.gap));
+  const VirtualTime arrival = start + taken;
   if (PathHop* const hop = hop_of_transfer(t)) hop->waited += start - now_;
   // What arrives later cannot change what these do, so they need no event of their own.
   if (!t->sends_data && t->stage == AccessStage::kNone) {
@@ -465,12 +433,14 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
     if (++compared == kMostCompared) return false;
   if (!p || p->envelope.source == MPI_ANY_SOURCE) return false;
   // The time of others, parts of a partitioned message, is that of their arrival alone.
-  if (auto* op = static_cast<RecvOp*>(p); op->finish && !request_of(*op)) return false;
+  auto* const op = static_cast<RecvOp*>(p);
+  Request* const request = request_of(*op);
+  if (op->finish && !request) return false;
   at->posted.remove(p);
-  t->receive = static_cast<RecvOp*>(p);
-  t->receive->queued = false;
+  op->queued = false;
+  t->receive = op;
   t->message->kind = t->kind;
-  complete_receive(t, arrival);
+  complete_receive(t, request, arrival);
   return true;
 }
 
@@ -484,7 +454,7 @@ void Simulator::arrive(PredictedTransfer* t) {
       return;
     }
   }
-  if (t->sends_data) return complete_receive(t, now_);
+  if (t->sends_data) return complete_receive(t, request_of(*t->receive), now_);
   if (network_ == nullptr || !network_->shares_links()) --ranks_[t->to].arriving;
   if (!may_overtake_) return deliver(t);
   t->waits = t->is_behind;

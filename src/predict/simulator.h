@@ -454,11 +454,12 @@ class Simulator final : public pt2pt::MessageDecider,
     rank->in_file = in_file;
   }
   /// The event is one of the transfer's sender. REQUIRES: the transfer has none to come.
-  void push_event(VirtualTime at, NextEvent kind, PredictedTransfer* t) {
+  [[gnu::always_inline]] void push_event(VirtualTime at, NextEvent kind, PredictedTransfer* t) {
     t->of_receiver = false;
     push_event_of(t->from, at, kind, t);
   }
-  void push_event_of(uint32_t rank, VirtualTime at, NextEvent kind, PredictedTransfer* t) {
+  [[gnu::always_inline]] void push_event_of(uint32_t rank, VirtualTime at, NextEvent kind,
+                                            PredictedTransfer* t) {
     t->at = std::max(at, now_);
     t->event = kind;
     t->number = ranks_[rank].events++;
@@ -466,7 +467,12 @@ class Simulator final : public pt2pt::MessageDecider,
   }
   /// The transfer's data has left its sender's memory at this time.
   void push_sent(VirtualTime at, PredictedTransfer* t);
-  void happen(PredictedTransfer* t);
+  [[gnu::always_inline]] void happen(PredictedTransfer* t) {
+    if (t->event == NextEvent::kSend) return leave_port(t);
+    if (t->event == NextEvent::kReach) return reach_port(t);
+    happen_rarely(t);
+  }
+  void happen_rarely(PredictedTransfer* t);
   /// When the next event happens, or the bytes of the next transfer have moved.
   VirtualTime next_time();
   /// Parks until another event of the rank's, or until kWake at `latest`. May switch.
@@ -476,7 +482,9 @@ class Simulator final : public pt2pt::MessageDecider,
   /// Parks until something happens to the rank, or at `latest`. May switch.
   void await_touch(uint32_t rank, VirtualTime latest, const sched::WaitSite* site);
   /// `hop`: what came, for the critical path.
-  void touch(uint32_t rank, const PathHop* hop = nullptr);
+  void touch(uint32_t rank, const PathHop* hop = nullptr) {
+    if (ranks_[rank].touchable) wake(rank, now_, hop);
+  }
   void wake(uint32_t rank, VirtualTime at, const PathHop* hop = nullptr);
   /// The rank's clock, or that of its member of a collective, is at `at` or later because of the
   /// hop.
@@ -495,8 +503,17 @@ class Simulator final : public pt2pt::MessageDecider,
   void poll_in_vain(uint32_t rank, const sched::WaitSite* site, VirtualTime until = kNever);
 
   // Transfers.
-  PredictedTransfer* new_transfer();
-  void free_transfer(PredictedTransfer* t);
+  PredictedTransfer* new_transfer() {
+    if (__builtin_expect(!free_, 0)) return add_transfer();
+    PredictedTransfer* t = std::exchange(free_, free_->next);
+    *t = PredictedTransfer();
+    return t;
+  }
+  PredictedTransfer* add_transfer();
+  void free_transfer(PredictedTransfer* t) {
+    t->next = free_;
+    free_ = t;
+  }
   /// Fills in between whom the transfer is.
   void set_ends(PredictedTransfer* t, uint32_t from, uint32_t to) {
     know_rank(to);
@@ -507,11 +524,24 @@ class Simulator final : public pt2pt::MessageDecider,
   const LinkClass& link_of(const PredictedTransfer& t) const {
     return t.is_inside ? machine_.inside : machine_.between;
   }
-  NodePort& port_of(uint32_t rank, const LinkClass& link);
+  /// The port of one of the transfer's ends. Ranks of a node share its port to other nodes. Within
+  /// a node each rank copies by itself.
+  NodePort& port_of(const PredictedTransfer& t, uint32_t rank) {
+    return t.is_inside ? rank_ports_[rank] : node_ports_[nodes_[rank]];
+  }
   uint64_t bytes_under_way(const PredictedTransfer& t) const { return t.rendezvous ? 0 : t.bytes; }
   /// The transfer waits until a port is free, then keeps it busy. Returns when it begins.
-  VirtualTime occupy(VirtualTime* free_from, const LinkPiece& piece, uint64_t bytes);
-  VirtualTime latency_of(const PredictedTransfer& t, const LinkPiece& piece) const;
+  VirtualTime occupy(VirtualTime* free_from, VirtualTime time) {
+    const VirtualTime start = std::max(now_, *free_from);
+    contention_ += start - now_;
+    *free_from = start + time;
+    return start;
+  }
+  /// Within a node the class of links is all there is to the latency.
+  VirtualTime latency_of(const PredictedTransfer& t, const LinkPiece& piece) const {
+    if (__builtin_expect(!network_, 1)) return piece.latency;
+    return piece.latency + network_->latency(nodes_[t.from], nodes_[t.to]);
+  }
   void leave_port(PredictedTransfer* t);
   void begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_t bytes);
   void end_flow(PredictedTransfer* t);
@@ -526,9 +556,25 @@ class Simulator final : public pt2pt::MessageDecider,
   void permit(PredictedTransfer* t, VirtualTime at);
   void clear(PredictedTransfer* t);
   void have_sent(PredictedTransfer* t);
-  void complete_receive(PredictedTransfer* t, VirtualTime at);
-  void finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead, const PathHop* hop);
-  void collect(uint32_t rank, RequestTimes* times, PathHop* hop);
+  /// `request`: that of the receive, if it has one.
+  void complete_receive(PredictedTransfer* t, pt2pt::Request* request, VirtualTime at);
+  /// A send or a receive of the request is complete at `at`. Another half of it may be, too.
+  void finish_request(uint32_t handle, VirtualTime at, VirtualTime overhead, const PathHop* hop) {
+    RequestTimes& times = times_of(handle);
+    times.overhead += overhead;
+    if (times.at >= at) return;
+    times.at = at;
+    if (__builtin_expect(hop != nullptr, 0)) *hop_of(handle & pt2pt::kIndexMask) = *hop;
+  }
+  /// The rank collects a complete request: its clock is behind the completion, and behind what the
+  /// receiver does for it.
+  void collect(uint32_t index, RequestTimes* times, PathHop* hop) {
+    PredictedRank& rank = ranks_[index];
+    raise_by(index, &rank.clock, times->at, hop);
+    rank.clock += times->overhead;
+    rank.times.overhead += times->overhead;
+    *times = RequestTimes();
+  }
   void begin_special_wait(PredictedRank* rank, uint32_t request);
   /// Where the rank waits for the request of a collective: what it has yet to wait for.
   MemberRef take_awaited_run(uint32_t rank, uint32_t request);

@@ -31,6 +31,8 @@ class MessageDecider {
   /// Does a standard send of so many bytes to that rank complete at once, so that add_message()
   /// gets an eager copy?
   virtual bool buffers(uint32_t /*local*/, uint64_t /*bytes*/) const { return false; }
+  /// buffers() returns true for up to so many bytes, whatever the rank.
+  uint64_t always_buffered = 0;
   /// Removes a waiting send that its user cancels. False: the send has been matched.
   virtual bool withdraw_send(uint32_t local, SendOp* message) = 0;
   /// Called before a posted receive is cancelled.

@@ -233,11 +233,13 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
 
 /// Returns memory for the copy of a message that the decider delivers; nullptr: it is not buffered.
 /// The decider also decides whether a standard send is.
-UnexpectedMessage* copy_for_decider(uint64_t bytes, Peer to, const Envelope& envelope,
-                                    SendMode mode) {
+[[gnu::always_inline]] inline UnexpectedMessage* copy_for_decider(uint64_t bytes, Peer to,
+                                                                  const Envelope& envelope,
+                                                                  SendMode mode) {
   if (mode != SendMode::kBuffered &&
       (mode == SendMode::kSynchronous || !g_engine.flow.is_eager_local(bytes) ||
-       !g_message_decider->buffers(to.local, bytes)))
+       (bytes > g_message_decider->always_buffered &&
+        !g_message_decider->buffers(to.local, bytes))))
     return nullptr;
   UnexpectedMessage* u = new_unexpected(envelope, bytes, true);
   if (!u) return nullptr;
