@@ -31,6 +31,7 @@ def watches(call):
 # Calls after which the accesses of the rank are complete at their targets: they wait for them first.
 COMPLETING = ("Win_fence", "Win_flush", "Win_flush_all", "Win_flush_local", "Win_flush_local_all", "Win_unlock", "Win_unlock_all",
               "Win_complete", "Win_free", "File_sync", "File_close")
+MAKING_WINDOWS = ("Win_create", "Win_create_dynamic", "Win_allocate", "Win_allocate_shared")
 
 
 def file_access(call, function, nonblocking):
@@ -53,6 +54,8 @@ def wrapper(call, function):
         lines.append(f"  RequestsWait wait({waits_for});")
     if call.name in COMPLETING:
         lines.append("  g_hooks->await_accesses();")
+    if call.name in MAKING_WINDOWS:
+        lines.append("  g_hooks->begin_windows();")
     lines += file_access(call, function, False)
     lines.append(f"  const int code = g_next.{symbol}({names});")
     lines += file_access(call, function, True)

@@ -186,6 +186,7 @@ void Simulator::record_arrival(const comm::Comm* comm, const comm::Meeting* meet
   CollectiveMember& member = joined->members[me];
   PredictedRank& rank = running();
   member.arrived = true;
+  ++rank.port_users;
   member.clock = rank.clock;
   if (args && has_own_bytes(joined->shape.kind)) fill_member(comm, args, joined);
   const bool blocks =
@@ -305,6 +306,7 @@ void Simulator::member_finished(PredictedTransfer* end) {
   member.finished = true;
   const uint32_t index = member.rank;
   PredictedRank& rank = ranks_[index];
+  --rank.port_users;
   coll::EarlyExitWait* const wait = rank.early_exit;
   if (wait && rank.runs.size() && rank.runs[rank.runs.size() - 1].run == run &&
       !wait->request->complete() && wait->request->waiter && wait->may_leave()) {

@@ -47,6 +47,8 @@ struct PredictionHooks {
   /// blocking, which may switch.
   void (*access_file)(int64_t bytes, const MPI_Request* request);
   void (*open_file)();
+  /// Called before a window is made.
+  void (*begin_windows)();
   /// The running rank's clock, ns; -1 where no rank runs. Counts what it has computed.
   int64_t (*now_ns)();
   /// Moves the running rank's clock forward.

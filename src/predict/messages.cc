@@ -52,6 +52,15 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   ++transfers_made_;
   if (may_overtake_) keep_order(t);
   if (path_) begin_hop(t, from, rank.clock);
+  if (leaves_own_port(*t)) {
+    if (sends_ahead_ && !t->rendezvous && rank.port_users == 0) {
+      const LinkPiece& piece = link.piece(t->bytes);
+      const VirtualTime taken = occupancy(piece, t->bytes);
+      const VirtualTime start = occupy(&port_of(*t, from).out, taken, rank.clock);
+      return push_event(start + piece.latency, NextEvent::kReach, t);
+    }
+    ++rank.port_users;
+  }
   push_event(rank.clock, NextEvent::kSend, t);
 }
 

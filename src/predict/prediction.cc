@@ -46,6 +46,7 @@ const PredictionHooks kHooks = {
     [] { g_simulator->await_accesses(); },
     [](int64_t bytes, const MPI_Request* request) { g_simulator->access_file(bytes, request); },
     [] { g_simulator->open_file(); },
+    [] { g_simulator->begin_windows(); },
     [] { return g_simulator->rank_now_ns(); },
     [](int64_t ns) { g_simulator->pass_ns(ns); },
     [] { g_simulator->yield(); },

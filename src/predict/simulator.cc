@@ -79,6 +79,8 @@ Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
   if (machine_.topology.kind != TopologyKind::kNone ||
       machine_.contention == ContentionModel::kLinks || machine_.files.moves())
     network_ = std::make_unique<TransferNetwork>(machine_, nodes);
+  sends_ahead_ = !network_ && !path_;
+  has_one_rank_a_node_ = nodes == ranks;
 }
 
 // ---- Clocks -------------------------------------------------------------------------------------
@@ -96,7 +98,10 @@ void Simulator::add_rank() {
   rank_ports_.emplace_back();
   nodes_.push_back(index / machine_.ranks_per_node);
   if (path_) path_->add_rank();
-  if (nodes_.back() < node_ports_.size()) return;
+  if (nodes_.back() < node_ports_.size()) {
+    has_one_rank_a_node_ = false;
+    return;
+  }
   node_ports_.resize(nodes_.back() + size_t{1});
   node_factors_.resize(node_ports_.size(), machine_.compute_factor);
 }
@@ -392,6 +397,7 @@ void Simulator::leave_port(PredictedTransfer* t) {
   const uint64_t bytes = bytes_under_way(*t);
   const LinkPiece& piece = link_of(*t).piece(bytes);
   if (network_ && network_->shares_links() && !t->is_inside) return begin_flow(t, piece, bytes);
+  if (is_message(*t) && !t->rendezvous && leaves_own_port(*t)) --ranks_[t->from].port_users;
   const VirtualTime start = occupy(&port_of(*t, t->from).out, occupancy(piece, bytes));
   if (PathHop* const hop = hop_of_transfer(t)) {
     hop->waited += start - now_;

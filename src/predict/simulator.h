@@ -323,6 +323,8 @@ class Simulator final : public pt2pt::MessageDecider,
   void await_accesses();
   void access_file(int64_t bytes, const MPI_Request* request);
   void open_file();
+  /// From now on the answers of targets use ports, too.
+  void begin_windows() { sends_ahead_ = false; }
   int64_t rank_now_ns();
   int64_t clock_ns();
   /// The times that ranks compute: filled, or taken from (computed_times.h). REQUIRES: it stays.
@@ -381,7 +383,10 @@ class Simulator final : public pt2pt::MessageDecider,
     uint64_t place = 0;    ///< of its latest call, where places are needed
     uint32_t events = 0, draws = 0;
     uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
-    uint32_t arriving = 0;                     ///< messages for it whose kArrive is to come
+    uint32_t arriving = 0;  ///< messages for it whose kArrive is to come
+    /// What may yet use its own port at a time of its own: collectives, and messages that wait for
+    /// kSend.
+    uint32_t port_users = 0;
     const PredictedTransfer* wakes = nullptr;  ///< the event that wakes it
     sched::Proclet* parked = nullptr;          ///< by the simulator, until kWake or a touch
     // Polling in vain.
@@ -403,7 +408,7 @@ class Simulator final : public pt2pt::MessageDecider,
     VirtualTime found = 0;
     RankTimes times;
   };
-  static_assert(sizeof(PredictedRank) <= 232, "memory budget: of a predicted rank's 512 bytes");
+  static_assert(sizeof(PredictedRank) <= 240, "memory budget: of a predicted rank's 512 bytes");
   struct NodePort {
     VirtualTime out = 0, in = 0;  ///< free from then on
   };
@@ -532,8 +537,11 @@ class Simulator final : public pt2pt::MessageDecider,
   uint64_t bytes_under_way(const PredictedTransfer& t) const { return t.rendezvous ? 0 : t.bytes; }
   /// The transfer waits until a port is free, then keeps it busy. Returns when it begins.
   VirtualTime occupy(VirtualTime* free_from, VirtualTime time) {
-    const VirtualTime start = std::max(now_, *free_from);
-    contention_ += start - now_;
+    return occupy(free_from, time, now_);
+  }
+  VirtualTime occupy(VirtualTime* free_from, VirtualTime time, VirtualTime now) {
+    const VirtualTime start = std::max(now, *free_from);
+    contention_ += start - now;
     *free_from = start + time;
     return start;
   }
@@ -543,6 +551,14 @@ class Simulator final : public pt2pt::MessageDecider,
     return piece.latency + network_->latency(nodes_[t.from], nodes_[t.to]);
   }
   void leave_port(PredictedTransfer* t);
+  /// Is it a message of the program?
+  static bool is_message(const PredictedTransfer& t) {
+    return !t.is_part && t.stage == AccessStage::kNone;
+  }
+  /// Is the port that it leaves its sender's alone?
+  bool leaves_own_port(const PredictedTransfer& t) const {
+    return t.is_inside || has_one_rank_a_node_;
+  }
   void begin_flow(PredictedTransfer* t, const LinkPiece& piece, uint64_t bytes);
   void end_flow(PredictedTransfer* t);
   void reach_port(PredictedTransfer* t);
@@ -616,6 +632,9 @@ class Simulator final : public pt2pt::MessageDecider,
   bool may_overtake_ = false;
   /// Where it can: the latest of each sender to each receiver that is on its way.
   std::unordered_map<uint64_t, PredictedTransfer*> latest_;
+  /// A message whose sender's port nobody else uses leaves it at once: no event orders it.
+  bool sends_ahead_ = false;
+  bool has_one_rank_a_node_ = false;
   const bool computes_;  ///< computing takes time
   /// Calls need more at their beginning and end: computing takes time, or there is an observer.
   bool watches_calls_;
