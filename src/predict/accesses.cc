@@ -69,7 +69,7 @@ void Simulator::end_access(PredictedTransfer* t, uint32_t index) {
   PredictedRank& rank = ranks_[index];
   free_transfer(t);
   --rank.accesses;
-  raise_clock(&rank.accessed, now_);
+  raise_clock(&rank.rare().accessed, now_);
   touch(index);
 }
 
@@ -92,7 +92,7 @@ void Simulator::await_accesses() {
   if (!comm::rank_state()) return;
   const uint32_t index = running_index();
   while (ranks_[index].accesses > 0) await_touch(index, kNever, &kAccessSite);
-  raise_clock(&ranks_[index].clock, ranks_[index].accessed);
+  raise_clock(&ranks_[index].clock, ranks_[index].rare().accessed);
 }
 
 // ---- Locks and notices --------------------------------------------------------------------------

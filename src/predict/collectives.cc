@@ -307,11 +307,11 @@ void Simulator::member_finished(PredictedTransfer* end) {
   const uint32_t index = member.rank;
   PredictedRank& rank = ranks_[index];
   --rank.port_users;
-  coll::EarlyExitWait* const wait = rank.early_exit;
+  coll::EarlyExitWait* const wait = rank.rare_state ? rank.rare_state->early_exit : nullptr;
   if (wait && rank.runs.size() && rank.runs[rank.runs.size() - 1].run == run &&
       !wait->request->complete() && wait->request->waiter && wait->may_leave()) {
     wait->left = true;
-    rank.early_exit = nullptr;
+    rank.rare().early_exit = nullptr;
     sched::Proclet* const proclet = std::exchange(wait->request->waiter, nullptr)->proclet;
     FGMPI_CHECK(proclet->state == sched::ProcletState::kParked);
     sched::ready(proclet);
@@ -321,8 +321,10 @@ void Simulator::member_finished(PredictedTransfer* end) {
   if (member.detached) release_run(run);
 }
 
-void Simulator::begin_early_exit_wait(coll::EarlyExitWait* wait) { running().early_exit = wait; }
-void Simulator::end_early_exit_wait(coll::EarlyExitWait*) { running().early_exit = nullptr; }
+void Simulator::begin_early_exit_wait(coll::EarlyExitWait* wait) {
+  running().rare().early_exit = wait;
+}
+void Simulator::end_early_exit_wait(coll::EarlyExitWait*) { running().rare().early_exit = nullptr; }
 
 void Simulator::await_run(uint32_t index, CollectiveRun* run, uint32_t number) {
   const sched::WaitSite site{"collective", nullptr, true};

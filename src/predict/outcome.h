@@ -17,12 +17,14 @@ inline constexpr const char* kOutcomeFile = "outcome";
 inline constexpr const char* kTimesFile = "times";  ///< computed_times.h
 
 /// Where a rank's time went, in picoseconds of the predicted machine.
-struct RankTimes {
-  VirtualTime total = 0;
+struct RankSums {
   VirtualTime computing = 0;                             ///< between calls of MPI
   VirtualTime overhead = 0;                              ///< of its messages: o_s and o_r
   VirtualTime messages = 0, collectives = 0, other = 0;  ///< in calls, waiting included
   uint64_t sent = 0, sent_bytes = 0, calls = 0;
+};
+struct RankTimes : RankSums {
+  VirtualTime total = 0;
 };
 
 /// A call in the program: the file of its code, and where in it. "": unknown.

@@ -54,6 +54,7 @@ int64_t processor_ns() {
 
 Simulator::Simulator(uint32_t ranks, PredictedMachine machine)
     : machine_(std::move(machine)),
+      keeps_away_(!machine_.overlaps || is_buffer_bounded()),
       computes_(machine_.compute != ComputeModel::kNone),
       watches_calls_(computes_),
       ranks_(ranks),
@@ -176,10 +177,11 @@ void Simulator::give_turn(PredictedRank* rank) {
   settle(running_index(), &kEnterSite);
 }
 
-void Simulator::record_away(PredictedRank* rank, VirtualTime from) {
-  if (rank->clock - from < kShortAway) return;
-  if (rank->away_until != from) rank->away_from = from;
-  rank->away_until = rank->clock;
+void Simulator::record_away(PredictedRank* rank, VirtualTime from) const {
+  if (!keeps_away_ || rank->clock - from < kShortAway) return;
+  RareState& times = rank->rare();
+  if (times.away_until != from) times.away_from = from;
+  times.away_until = rank->clock;
 }
 
 void Simulator::leave_slowly(uint32_t index) {
@@ -337,10 +339,10 @@ void Simulator::settle(uint32_t index, const sched::WaitSite* site) {
 
 void Simulator::poll_in_vain(uint32_t index, const sched::WaitSite* site, VirtualTime until) {
   PredictedRank& rank = ranks_[index];
-  if (rank.vain == 0) rank.vain_since = rank.clock;
+  if (rank.vain == 0) rank.rare().vain_since = rank.clock;
   rank.clock += kPollCost;
   if (++rank.vain < kVainPolls) return;
-  const VirtualTime part = (rank.clock - rank.vain_since) / kVainPart;
+  const VirtualTime part = (rank.clock - rank.rare().vain_since) / kVainPart;
   const VirtualTime most = rank.clock < kNever / 2 ? kLongestVain : kPollCost;
   const VirtualTime step = std::clamp(part, kPollCost, most);
   await_touch(index, std::min(rank.clock + step, std::max(until, rank.clock)), site);
@@ -473,8 +475,8 @@ void Simulator::arrive(PredictedTransfer* t) {
 
 /// When the bytes of a short message that arrives now have come: while its receiver is away, no
 /// more come than buffers hold.
-VirtualTime Simulator::time_with_receiver(const PredictedTransfer& t) const {
-  const PredictedRank& rank = ranks_[t.to];
+VirtualTime Simulator::time_with_receiver(const PredictedTransfer& t) {
+  const RareState& rank = ranks_[t.to].rare();
   const LinkPiece& piece = link_of(t).piece(t.bytes);
   const VirtualTime whole = data_time(piece, t.bytes), begun = now_ - whole;
   if (t.bytes <= machine_.buffered_bytes || rank.away_until <= begun || rank.away_from >= now_)
@@ -520,9 +522,9 @@ void Simulator::deliver(PredictedTransfer* t) {
 /// The receiver of a rendezvous permits the sender to send the data.
 void Simulator::permit(PredictedTransfer* t, VirtualTime at) {
   const VirtualTime latency = latency_of(*t, link_of(*t).piece(0));
-  const PredictedRank& rank = ranks_[t->to];
-  if (!machine_.overlaps && !t->is_part && rank.away_from <= at)
-    raise_clock(&at, rank.away_until);  // it permits when it is in a call again
+  if (!machine_.overlaps && !t->is_part)
+    if (const RareState& rank = ranks_[t->to].rare(); rank.away_from <= at)
+      raise_clock(&at, rank.away_until);  // it permits when it is in a call again
   t->rendezvous = false;
   if (PathHop* const hop = hop_of_transfer(t)) {
     // The path goes through the receiver, where that has made the message wait.
@@ -574,8 +576,7 @@ void Simulator::fill_outcome(PredictionOutcome* out) const {
   out->by_clock = 0;
   for (const PredictedRank& rank : ranks_) {
     out->by_clock += rank.by_clock;
-    out->ranks.push_back(rank.times);
-    out->ranks.back().total = rank.clock;
+    out->ranks.push_back({rank.times, rank.clock});
   }
   if (!path_) return;
   const auto last = std::max_element(

@@ -374,41 +374,50 @@ class Simulator final : public pt2pt::MessageDecider,
   static uint64_t key_of_wait(uint32_t rank, uint32_t request) {
     return uint64_t{rank} << 32 | request;
   }
+  /// What most ranks never need.
+  struct RareState {
+    /// The latest time for which it computed or slept, and so no message moved by itself. Kept
+    /// where keeps_away_ is set.
+    VirtualTime away_from = 0, away_until = 0;
+    VirtualTime vain_since = 0;  ///< it has polled in vain since then
+    VirtualTime accessed = 0;    ///< when its latest access was complete
+    coll::EarlyExitWait* early_exit = nullptr;
+  };
   struct PredictedRank {
     VirtualTime clock = 0;
     VirtualTime entered = 0;  ///< its clock when it entered its present call
-    /// The latest time for which it computed or slept, and so no message moved by itself.
-    VirtualTime away_from = 0, away_until = 0;
-    int64_t left_ns = -1;  ///< real time when it left its last call; -1: not yet
-    uint64_t place = 0;    ///< of its latest call, where places are needed
+    int64_t left_ns = -1;     ///< real time when it left its last call; -1: not yet
+    uint64_t place = 0;       ///< of its latest call, where places are needed
     uint32_t events = 0, draws = 0;
-    uint32_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
     uint32_t arriving = 0;  ///< messages for it whose kArrive is to come
     /// What may yet use its own port at a time of its own: collectives, and messages that wait for
     /// kSend.
     uint32_t port_users = 0;
     const PredictedTransfer* wakes = nullptr;  ///< the event that wakes it
     sched::Proclet* parked = nullptr;          ///< by the simulator, until kWake or a touch
-    // Polling in vain.
-    VirtualTime vain_since = 0;
-    uint32_t vain = 0;
-    uint32_t looks = 0;           ///< at the clock, since its latest call
-    VirtualTime accessed = 0;     ///< when its latest access was complete
-    uint32_t accesses = 0;        ///< to windows and files, not complete yet
-    uint32_t calls_in_a_row = 0;  ///< since it last waited for an event
+    uint32_t vain = 0;                         ///< polls in vain
+    uint32_t accesses = 0;                     ///< to windows and files, not complete yet
+    uint16_t looks = 0;                        ///< at the clock, since its latest call
+    uint16_t calls_in_a_row = 0;               ///< since it last waited for an event
+    uint16_t depth = 0;  ///< calls of MPI that it is in: more than one where a callback calls MPI
     CallGroup group = CallGroup::kOther;
     bool touchable = false;   ///< parked until something happens to it
     bool by_clock = false;    ///< it has looked at the clock until a time has come
     bool in_file = false;     ///< it is one of in_files_
     bool awaits_all = false;  ///< its present call waits for its accesses
     AwaitedRuns runs;         ///< the collectives that its present call waits for
-    coll::EarlyExitWait* early_exit = nullptr;
     /// A receive that its present call posts has found its message: the overhead of that, which
     /// the rank has yet to pay.
     VirtualTime found = 0;
-    RankTimes times;
+    std::unique_ptr<RareState> rare_state;
+    RankSums times;
+
+    RareState& rare() {
+      if (!rare_state) rare_state = std::make_unique<RareState>();
+      return *rare_state;
+    }
   };
-  static_assert(sizeof(PredictedRank) <= 240, "memory budget: of a predicted rank's 512 bytes");
+  static_assert(sizeof(PredictedRank) <= 192, "memory budget: of a predicted rank's 512 bytes");
   struct NodePort {
     VirtualTime out = 0, in = 0;  ///< free from then on
   };
@@ -451,7 +460,7 @@ class Simulator final : public pt2pt::MessageDecider,
   void add_computing(PredictedRank* rank, uint64_t place);
   void leave_library(PredictedRank* rank);
   /// The rank has computed or slept from `from` to its clock.
-  static void record_away(PredictedRank* rank, VirtualTime from);
+  void record_away(PredictedRank* rank, VirtualTime from) const;
   static uint32_t running_index() { return comm::rank_state()->local; }
   /// Real accesses to files that the rank waits for hold back events: it has its old clock then.
   void set_in_file(PredictedRank* rank, bool in_file) {
@@ -565,7 +574,7 @@ class Simulator final : public pt2pt::MessageDecider,
   bool completes_early(PredictedTransfer* t, VirtualTime arrival);
   void arrive(PredictedTransfer* t);
   bool is_buffer_bounded() const { return machine_.buffered_bytes != UINT64_MAX; }
-  VirtualTime time_with_receiver(const PredictedTransfer& t) const;
+  VirtualTime time_with_receiver(const PredictedTransfer& t);
   void keep_order(PredictedTransfer* t);
   PredictedTransfer* end_order(PredictedTransfer* t);
   void deliver(PredictedTransfer* t);
@@ -635,7 +644,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// A message whose sender's port nobody else uses leaves it at once: no event orders it.
   bool sends_ahead_ = false;
   bool has_one_rank_a_node_ = false;
-  const bool computes_;  ///< computing takes time
+  const bool keeps_away_;  ///< messages wait where their ranks compute
+  const bool computes_;    ///< computing takes time
   /// Calls need more at their beginning and end: computing takes time, or there is an observer.
   bool watches_calls_;
   std::vector<PredictedRank> ranks_;
