@@ -211,12 +211,20 @@ int64_t Simulator::rank_now_ns() {
   if (!rank.depth && rank.left_ns >= 0) {
     add_computing(&rank, 0);
     leave_library(&rank);
-    if (++rank.looks == kLooksInARow || rank.vain >= kVainPolls) rank.by_clock = true;
-    // Time passes for a program that waits by looking at the clock, also where computing takes
-    // none.
-    if (!computes_) rank.clock += kClockCost;
+    if (rank.looks < UINT16_MAX) ++rank.looks;
+    if (rank.looks == kLooksInARow || rank.vain >= kVainPolls) rank.by_clock = true;
+    if (!computes_) rank.clock += time_of_look(&rank);
   }
   return rank.clock / kPicosecondsPerNs;
+}
+
+/// Time passes for a program that waits by looking at the clock, also where computing takes none.
+/// The longer it has looked, the more at a time.
+VirtualTime Simulator::time_of_look(PredictedRank* rank) {
+  if (rank->looks < kLooksInARow) return kClockCost;
+  VirtualTime& since = rank->rare().looked_since;
+  if (rank->looks == kLooksInARow) since = rank->clock - kLooksInARow * kClockCost;
+  return std::clamp((rank->clock - since) / kVainPart, kClockCost, kLongestVain);
 }
 
 int64_t Simulator::clock_ns() {

@@ -379,8 +379,9 @@ class Simulator final : public pt2pt::MessageDecider,
     /// The latest time for which it computed or slept, and so no message moved by itself. Kept
     /// where keeps_away_ is set.
     VirtualTime away_from = 0, away_until = 0;
-    VirtualTime vain_since = 0;  ///< it has polled in vain since then
-    VirtualTime accessed = 0;    ///< when its latest access was complete
+    VirtualTime vain_since = 0;    ///< it has polled in vain since then
+    VirtualTime looked_since = 0;  ///< it has looked at the clock alone since then
+    VirtualTime accessed = 0;      ///< when its latest access was complete
     coll::EarlyExitWait* early_exit = nullptr;
   };
   struct PredictedRank {
@@ -455,6 +456,7 @@ class Simulator final : public pt2pt::MessageDecider,
   void enter_slowly(CallGroup group, uint64_t place);
   void leave_slowly(uint32_t rank);
   void give_turn(PredictedRank* rank);
+  static VirtualTime time_of_look(PredictedRank* rank);
   int64_t measured_computing(const PredictedRank& rank);
   /// `place`: the call that ends the computing; 0: a look at the clock.
   void add_computing(PredictedRank* rank, uint64_t place);

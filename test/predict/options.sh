@@ -130,6 +130,9 @@ run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" timeout
 says "warning: 1 rank looks at the clock until a time has come"
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" clock
 says "warning: 1 rank looks at the clock"
+run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" long
+grep -qE " looks, 10[0-3] s" out || fail "$(cat out)"
+[ "$(sed -n 's/ looks,.*//p' out)" -lt 3000 ] || fail "$(cat out)"
 # A loop that sleeps between its polls goes on in larger steps, and finds the message when it has come.
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" sleep
 if grep -q warning out; then fail "a warning where a rank sleeps between polls"; fi
