@@ -59,8 +59,8 @@ Status PredictionOutcome::write(const std::string& path) const {
   std::ofstream out(path);
   out << machine << '\n';
   out << nodes << ' ' << transfers << ' ' << events << ' ' << contention << ' ' << corrected << ' '
-      << by_clock << ' ' << times_missing << ' ' << times_left << ' ' << ranks.size() << ' '
-      << schedules.size() << '\n';
+      << by_clock << ' ' << times_missing << ' ' << times_left << ' ' << waited_outside << ' '
+      << ranks.size() << ' ' << schedules.size() << '\n';
   for (const ScheduleCount& s : schedules)
     out << int{s.collective} << ' ' << static_cast<int>(s.algorithm) << ' ' << s.count << '\n';
   for (const RankTimes& r : ranks)
@@ -79,7 +79,8 @@ Status PredictionOutcome::read(const std::string& path, PredictionOutcome* outco
   PredictionOutcome read;
   std::getline(in, read.machine);
   in >> read.nodes >> read.transfers >> read.events >> read.contention >> read.corrected >>
-      read.by_clock >> read.times_missing >> read.times_left >> count >> schedules;
+      read.by_clock >> read.times_missing >> read.times_left >> read.waited_outside >> count >>
+      schedules;
   for (size_t i = 0; i < schedules && in; ++i) {
     unsigned collective = 0, algorithm = 0;
     ScheduleCount s;

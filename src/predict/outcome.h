@@ -62,6 +62,8 @@ struct PredictionOutcome {
   VirtualTime corrected = 0;  ///< computing of all ranks that was measured, but did not count
   /// Times of an earlier prediction (computed_times.h) that were missing, or that nobody took.
   uint64_t times_missing = 0, times_left = 0;
+  /// What ranks have waited for outside of MPI here: it takes no time there.
+  VirtualTime waited_outside = 0;
   VirtualTime contention = 0;  ///< time that transfers have waited for ports
   std::vector<ScheduleCount> schedules;
   std::vector<RankTimes> ranks;

@@ -2,6 +2,8 @@
 
 #include "predict/simulator.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -42,6 +44,17 @@ constexpr uint32_t kLooksInARow = 32;
 constexpr uint32_t kMostSpawned = 1 << 16;
 /// A rank that computes for less is taken to be in MPI all the time: it polls.
 constexpr VirtualTime kShortAway = 5'000 * kPicosecondsPerNs;
+
+/// A rank that has had no processor for longer (ns), and has given it up itself meanwhile, has
+/// waited for something outside of MPI.
+constexpr int64_t kLongSleep = 100'000;
+
+/// How often the calling thread has given up the processor to wait for something.
+int64_t waits_of_thread() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
 
 /// The processor time of the calling thread, ns.
 int64_t processor_ns() {
@@ -112,10 +125,15 @@ void Simulator::add_rank() {
 int64_t Simulator::measured_computing(const PredictedRank& rank) {
   const int64_t now = now_ns();
   int64_t passed = now - rank.left_ns;
+  if (looked_at_ > rank.left_ns) {  // others have run since: it has waited outside of MPI
+    waited_outside_ += looked_at_ - rank.left_ns;
+    passed = now - looked_at_;
+  }
   if (passed > kLongSegment) {
     const int64_t used = processor_ns();
     const int64_t stolen = (now - looked_at_) - (used - used_then_);
     passed -= std::clamp<int64_t>(stolen, 0, passed);
+    if (stolen > kLongSleep && waits_of_thread() != waits_then_) waited_outside_ += stolen;
     looked_at_ = now;
     used_then_ = used;
   }
@@ -150,8 +168,9 @@ void Simulator::leave_library(PredictedRank* rank) {
   if (!computes_ || machine_.compute == ComputeModel::kRepeated) return;
   rank->left_ns = now_ns();
   if (rank->left_ns - looked_at_ < kLongSegment) return;
-  looked_at_ = rank->left_ns;
+  waits_then_ = waits_of_thread();
   used_then_ = processor_ns();
+  rank->left_ns = looked_at_ = now_ns();  // these looks are not a part of what it computes
 }
 
 void Simulator::enter_slowly(CallGroup group, uint64_t place) {
@@ -577,6 +596,7 @@ void Simulator::fill_outcome(PredictionOutcome* out) const {
   out->contention = contention_;
   out->corrected = corrected_;
   out->times_missing = times_missing_;
+  out->waited_outside = waited_outside_ * kPicosecondsPerNs;
   if (machine_.compute == ComputeModel::kRepeated) out->times_left = times_->left();
   for (const auto& [key, count] : schedules_)
     out->schedules.push_back({key.first, key.second, count});

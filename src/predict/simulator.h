@@ -682,6 +682,8 @@ class Simulator final : public pt2pt::MessageDecider,
   std::map<std::pair<uint8_t, ScheduleAlgorithm>, uint64_t> schedules_;
   /// When the processor time was last read, and what it was (real time, ns).
   int64_t looked_at_ = 0, used_then_ = 0;
+  int64_t waits_then_ = 0;      ///< how often the process had waited when a rank was left last
+  int64_t waited_outside_ = 0;  ///< ns that ranks have waited for something outside of MPI
   const ClockObserver* observer_ = nullptr;
   ComputedTimes* times_ = nullptr;
   uint64_t times_missing_ = 0;

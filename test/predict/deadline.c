@@ -1,8 +1,9 @@
 /* A rank that polls until a message comes ("poll"), until a message or a time has come ("timeout"), that looks at the clock
- * alone ("clock", for 100 s: "long"), or that sleeps between its polls ("sleep"), for a message
+ * alone ("clock", for 100 s: "long"), that waits for a child ("child"), or that sleeps between its polls ("sleep"), for a message
  * that comes after 100 s. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const double begin = MPI_Wtime();
   const int sleeps = argc > 1 && !strcmp(argv[1], "sleep");
+  if (rank == 1 && argc > 1 && !strcmp(argv[1], "child") && system("sleep 0.2")) return 1;
   if (rank == 1 && argc > 1 && !strcmp(argv[1], "long")) {
     int looks = 0;
     while (MPI_Wtime() - begin < 100) ++looks;
@@ -24,7 +26,7 @@ int main(int argc, char** argv) {
     MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
   }
   if (rank == 0) {
-    while (!there) {
+    while (!there && !(argc > 1 && !strcmp(argv[1], "child"))) {
       MPI_Iprobe(1, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
       if (!there && sleeps) usleep(100), ++polls;
       if (argc > 1 && !strcmp(argv[1], "timeout") && MPI_Wtime() - begin > 1) break;

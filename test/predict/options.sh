@@ -133,6 +133,12 @@ says "warning: 1 rank looks at the clock"
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" long
 grep -qE " looks, 10[0-3] s" out || fail "$(cat out)"
 [ "$(sed -n 's/ looks,.*//p' out)" -lt 3000 ] || fail "$(cat out)"
+# What ranks wait for outside of MPI takes no time there.
+run 0 -predict "$machine" -n 2 "$2/deadline" child
+says "outside of MPI (for a child"
+if grep -q "predicted: [0-9.]* s" out; then fail "a child's time counts: $(cat out)"; fi
+run 0 -predict "$machine" -n 2 "$2/deadline" poll
+if grep -q "outside of MPI" out; then fail "a warning where no rank waits outside of MPI"; fi
 # A loop that sleeps between its polls goes on in larger steps, and finds the message when it has come.
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" sleep
 if grep -q warning out; then fail "a warning where a rank sleeps between polls"; fi

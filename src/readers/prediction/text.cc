@@ -10,6 +10,9 @@
 namespace fgmpi::predict {
 namespace {
 
+/// Waits outside of MPI that are shorter in all are not reported.
+constexpr VirtualTime kReportedWait = 1'000'000 * kPicosecondsPerNs;
+
 /// Mean times of a rank, as parts of the run's time.
 struct TimeShares {
   double computing = 0, overhead = 0, messages = 0, collectives = 0, other = 0, early = 0;
@@ -103,6 +106,11 @@ std::string summary_of(const PredictionOutcome& outcome) {
         "  warning: %u rank%s the clock until a time has come: what the program does then may "
         "differ from what it does there\n",
         outcome.by_clock, outcome.by_clock == 1 ? " looks at" : "s look at");
+  if (outcome.waited_outside >= kReportedWait)
+    text += format(
+        "  warning: ranks have waited up to %s outside of MPI (for a child, a pipe, a disk, their "
+        "threads): this takes no time in a prediction\n",
+        time_words(outcome.waited_outside).c_str());
   return text + path_words(outcome);
 }
 
