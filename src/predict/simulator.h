@@ -16,6 +16,9 @@
 //   sender's port  receiver's port    the message is given to the endpoint of its receiver
 //   |-- gap, G --| |---- L ----|-- gap, G --|
 //
+// Within a node a rank has a port of its own, as it has where it is alone on its node: what leaves
+// that needs no kSend, unless the rank has something under way that may use the port earlier.
+//
 // A long message sends its envelope so (a rendezvous). When a receive has matched it, permission
 // comes back (kClear), and the data goes the same way. The library's own queues match messages and
 // receives: a message is only held back until it would have arrived. Two messages and two receives
