@@ -167,16 +167,22 @@ void Simulator::open_file() {
 }
 
 void Simulator::access_file(int64_t bytes, const MPI_Request* request) {
-  if (!comm::rank_state() || bytes <= 0 || !machine_.files.moves()) return;
+  if (!comm::rank_state()) return;
+  const auto mark = [&] {
+    times_of(static_cast<uint32_t>(*request)) = {kAwaitsAccesses, 0};
+    has_file_requests_ = true;
+  };
+  if (bytes <= 0 || !machine_.files.moves()) {  // the real access takes time here, though
+    if (request) mark();
+    return;
+  }
   const uint32_t index = running_index();
   PredictedTransfer* const t = new_access(index, index, AccessStage::kFile);
   t->bytes = static_cast<uint64_t>(bytes);
   ++ranks_[index].accesses;
   push_event(ranks_[index].clock, NextEvent::kSend, t);
   if (!request) return await_accesses();
-  RequestTimes& times = times_of(static_cast<uint32_t>(*request));
-  times = RequestTimes();
-  times.at = kAwaitsAccesses;
+  mark();
 }
 
 }  // namespace fgmpi::predict

@@ -149,7 +149,7 @@ int Simulator::begin_wait(int count, const MPI_Request* requests, uint32_t* wait
     rank.awaits_all |= handle == pt2pt::kSentHandle && rank.accesses > 0;
     if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
     const uint32_t index = handle & pt2pt::kIndexMask;
-    if (!runs_of_requests_.empty() || machine_.files.moves()) begin_special_wait(&rank, index);
+    if (!runs_of_requests_.empty() || has_file_requests_) begin_special_wait(&rank, index);
     waited[waited_count++] = index;
   }
   return waited_count;

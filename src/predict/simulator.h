@@ -695,7 +695,8 @@ class Simulator final : public pt2pt::MessageDecider,
   std::map<std::pair<uint64_t, int32_t>, WindowLock> window_locks_;
   /// When a notice between members of a window arrives: window, from, to, kind.
   std::map<std::tuple<uint64_t, int32_t, int32_t, int>, VirtualTime> notices_;
-  uint32_t in_files_ = 0;  ///< ranks in calls that access files, or that wait for accesses
+  bool has_file_requests_ = false;  ///< there have been requests of accesses to files
+  uint32_t in_files_ = 0;           ///< ranks in calls that access files, or that wait for accesses
   uint64_t transfers_made_ = 0;
   VirtualTime contention_ = 0;
 };

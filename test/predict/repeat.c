@@ -1,5 +1,6 @@
 /* What depends on the order between ranks: tasks for whoever is free, polls, tests, requests of which any may be complete,
- * collectives that are late. Each rank prints its clock, to the last digit, after each step. */
+ * collectives that are late, and with an argument accesses to that file, whose real time differs. Each rank prints its clock, to
+ * the last digit, after each step. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,10 +53,23 @@ static void any_of_all(int step) {
   MPI_Wait(&sum, MPI_STATUS_IGNORE);
 }
 
+static void access_file(const char* name, int step) {
+  MPI_File file;
+  MPI_Request request;
+  MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+  MPI_File_iwrite_at(file, (MPI_Offset)rank * ROOM, data, (int)(mixed((unsigned)rank, 5) % ROOM),
+                     MPI_CHAR, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  printf("%d: step %d: file %a\n", rank, step, MPI_Wtime());
+  farm(step);
+  MPI_File_close(&file);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  for (int step = 0; argc > 1 && step < STEPS; ++step) access_file(argv[1], step);
   for (int step = 0; step < STEPS; ++step) {
     farm(step);
     printf("%d: step %d: farm %a\n", rank, step, MPI_Wtime());
