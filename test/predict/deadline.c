@@ -1,6 +1,6 @@
 /* A rank that polls until a message comes ("poll"), until a message or a time has come ("timeout"), that looks at the clock
- * alone ("clock", for 100 s: "long"), that waits for a child ("child"), or that sleeps between its polls ("sleep"), for a message
- * that comes after 100 s. */
+ * alone ("clock", for 100 s: "long"), that writes a file ("file"), that waits for a child ("child"), or that sleeps between its
+ * polls ("sleep"), for a message that comes after 100 s. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,13 @@ int main(int argc, char** argv) {
   const double begin = MPI_Wtime();
   const int sleeps = argc > 1 && !strcmp(argv[1], "sleep");
   if (rank == 1 && argc > 1 && !strcmp(argv[1], "child") && system("sleep 0.2")) return 1;
+  if (argc > 1 && !strcmp(argv[1], "file")) {
+    static char data[1000000];
+    MPI_File file;
+    MPI_File_open(MPI_COMM_WORLD, "data", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_File_write_at(file, rank * 1000000, data, 1000000, MPI_CHAR, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+  }
   if (rank == 1 && argc > 1 && !strcmp(argv[1], "long")) {
     int looks = 0;
     while (MPI_Wtime() - begin < 100) ++looks;

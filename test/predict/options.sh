@@ -133,6 +133,10 @@ says "warning: 1 rank looks at the clock"
 run 0 -predict "$machine" -predict-compute=none -n 2 "$2/deadline" long
 grep -qE " looks, 10[0-3] s" out || fail "$(cat out)"
 [ "$(sed -n 's/ looks,.*//p' out)" -lt 3000 ] || fail "$(cat out)"
+# Files, of which none of the times is computing.
+sed 's/"client_gb_s": 1/"client_gb_s": 0.001/' "$machine" > slow-files.json
+run 0 -predict slow-files.json -predict-compute=none -n 2 "$2/deadline" file
+says "limited by: files, windows and other calls"
 # What ranks wait for outside of MPI takes no time there.
 run 0 -predict "$machine" -n 2 "$2/deadline" child
 says "outside of MPI (for a child"

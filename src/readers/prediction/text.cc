@@ -53,6 +53,7 @@ std::string time_words(VirtualTime time) {
 std::string_view limit_of(const PredictionOutcome& outcome) {
   const TimeShares s = shares_of(outcome);
   const double waiting = std::max(s.messages, s.collectives);
+  if (s.other > std::max(s.computing, waiting)) return "files, windows and other calls";
   if (s.computing >= waiting && s.imbalance < s.computing / 2) return "computing";
   if (s.imbalance >= waiting / 2) return "imbalance of computing";
   const double contended = static_cast<double>(outcome.contention) /
