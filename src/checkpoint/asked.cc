@@ -59,6 +59,7 @@ void* follow_file(void* path) {
 }  // namespace
 
 bool is_asked_to_leave() { return g_leaves.load(); }
+void request_to_leave() { g_leaves.store(true); }
 bool take_request_to_leave() { return g_leaves.exchange(false); }
 
 void begin_to_listen() {

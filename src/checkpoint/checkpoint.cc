@@ -7,10 +7,12 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "checkpoint/process_thread.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/rounds.h"
+#include "checkpoint/save.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
@@ -22,20 +24,38 @@ namespace {
 ///   remake:N             in front of each Nth collective of MPI_COMM_WORLD
 ///   remake:Nms[,SEED]    at random moments, on average each N milliseconds; also us
 ///   ,report              behind one of these: rank 0 says how often, at the end
+///
+/// Another one is for jobs that mpiexec -checkpoint has started:
+///   leave:Nus            N microseconds after MPI_Init the job is saved, and ends; 0: it does not
+///   ,report              behind that: rank 0 says how long the job has run since MPI_Init
 struct TestMode {
-  bool on = false, reports = false;
+  bool on = false, leaves = false, reports = false;
   uint64_t collectives = 0;                     ///< 0: never
   uint64_t microseconds = 0, random_state = 1;  ///< 0: never
+  int64_t begun = 0;                            ///< ns, when the latest rank has begun
 };
 TestMode g_mode;
+
+timespec to_pause(uint64_t microseconds) {
+  return {static_cast<time_t>(microseconds / 1'000'000),
+          static_cast<long>(microseconds % 1'000'000 * 1'000)};
+}
+
+/// Asks once that the job is saved and ends.
+void* ask_to_leave_once(void*) {
+  const timespec pause = to_pause(g_mode.microseconds);
+  nanosleep(&pause, nullptr);
+  request_to_leave();
+  ask_for_stop();
+  return nullptr;
+}
 
 /// Asks for stops at random moments, as somebody outside of the job would.
 void* ask_at_random(void*) {
   for (;;) {
     g_mode.random_state = mix(g_mode.random_state, 1);
     const uint64_t pause = g_mode.random_state % (2 * g_mode.microseconds) + 1;
-    const timespec time = {static_cast<time_t>(pause / 1'000'000),
-                           static_cast<long>(pause % 1'000'000 * 1'000)};
+    const timespec time = to_pause(pause);
     nanosleep(&time, nullptr);
     ask_for_stop();
   }
@@ -76,7 +96,13 @@ Saved at_rest(LayerRank& rank) {
 }
 
 void read_mode(const char* text) {
-  constexpr const char kRemake[] = "remake";
+  constexpr const char kRemake[] = "remake", kLeave[] = "leave:";
+  if (text && std::strncmp(text, kLeave, sizeof kLeave - 1) == 0) {
+    g_mode.leaves = true;
+    g_mode.reports = std::strstr(text, ",report");
+    g_mode.microseconds = std::strtoull(text + sizeof kLeave - 1, nullptr, 10);
+    return;
+  }
   if (!text || std::strncmp(text, kRemake, sizeof kRemake - 1) != 0) return;
   g_mode.on = true;
   text += sizeof kRemake - 1;
@@ -96,11 +122,17 @@ void read_mode(const char* text) {
 
 void start_asking(const LayerRank& rank) {
   if (rank.world_rank == 0 && g_mode.microseconds != 0)
-    start_process_thread(ask_at_random, nullptr);
+    start_process_thread(g_mode.leaves ? ask_to_leave_once : ask_at_random, nullptr);
+  g_mode.begun = now_ns();
 }
 
 void report_remade(const LayerRank& rank) {
   if (!g_mode.reports || rank.world_rank != 0) return;
+  if (g_mode.leaves) {
+    dprintf(STDERR_FILENO, "fgmpi-checkpoint: the job has run %lld us\n",
+            static_cast<long long>((now_ns() - g_mode.begun) / 1'000));
+    return;
+  }
   dprintf(STDERR_FILENO,
           "fgmpi-checkpoint: all objects were made anew %llu times; refused %llu times\n",
           static_cast<unsigned long long>(rank.remade),

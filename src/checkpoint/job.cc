@@ -47,11 +47,12 @@ std::string_view without_folder(std::string_view line) {
   return slash == line.npos ? line : line.substr(slash + 1);
 }
 
-/// Variables that tell a process its place in its job: mpiexec and hydra set them anew.
+/// Variables that tell a process its place in its job, which mpiexec and hydra set anew, and the
+/// mode of tests, which is that of one run.
 bool is_of_launcher(std::string_view variable) {
   for (const std::string_view beginning :
        {"PMI", "HYD", "MPI_LOCAL", "FGMPI_NFG=", "FGMPI_RANKS=", "FGMPI_SHARES=", "FGMPI_RESTART=",
-        "FGMPI_HYDRA_INPUT=", "FGMPI_PRELOADED=", "GFORTRAN_UNBUFFERED"})
+        "FGMPI_HYDRA_INPUT=", "FGMPI_CHECKPOINT=", "FGMPI_PRELOADED=", "GFORTRAN_UNBUFFERED"})
     if (variable.starts_with(beginning)) return true;
   return false;
 }

@@ -44,9 +44,10 @@ bool leaves();
 void leave_job(LayerRank& rank);
 /// Called where no checkpoint was taken: the job goes on, although it was asked to leave.
 void stay_in_job(const LayerRank& rank);
-/// asked.cc: is the job asked to end when it is saved? take_...() also forgets it.
+/// asked.cc: is the job asked to end when it is saved? take_...() also forgets it. Any thread.
 bool is_asked_to_leave();
 bool take_request_to_leave();
+void request_to_leave();
 /// Waits until the process's last checkpoint is written. Called when the last rank ends.
 void finish_saving();
 
