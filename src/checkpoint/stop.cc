@@ -48,10 +48,9 @@ void run(LayerRank& rank) {
 
 void rest(LayerRank& rank) {
   const uint32_t round = g_round;
-  if (rest_once(rank, false) == Saved::kRestarted) {  // no round has begun in this process
-    rank.round = g_round;
-    return;
-  }
+  // Where the rank goes on in another process, add_rank() has said which round comes next: one may
+  // have begun there already, before all ranks had made their objects.
+  if (rest_once(rank, false) == Saved::kRestarted) return;
   rank.round = round;
   g_process_round.finish(rank);
 }
