@@ -2,9 +2,10 @@
 """Programs whose jobs are saved at moments that are drawn, end there, and go on in another number of processes, as often as is
 asked: all runs of a job together print what an undisturbed one prints.
 
-  random_moments.py BIN WORK_FOLDER [--moments N] [--chain K] [--seed S] [NAME...]
+  random_moments.py BIN WORK_FOLDER [--moments N] [--chain K] [--seed S] [--mpi FOLDER] [NAME...]
 
-N: jobs a program that are saved. K: how often each is saved before it goes on to its end. NAME: only these programs."""
+N: jobs a program that are saved. K: how often each is saved before it goes on to its end. NAME: only these programs. FOLDER: of the
+programs of test/mpi, which run in place of the examples and of those in moments/; NAME is a topic or TOPIC/PROGRAM then."""
 import argparse
 import dataclasses
 import os
@@ -17,8 +18,11 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-EXAMPLES = HERE.parents[1] / "examples"
+EXAMPLES, MOMENTS = HERE.parents[1] / "examples", HERE / "moments"
+HDF5 = Path("/usr/include/hdf5/mpich")
+HDF5_LIBRARIES = next(iter(sorted(Path("/usr/lib").glob("*/hdf5/mpich"))), Path("/"))
 LIMIT = 150  # seconds a run
+TOPICS = "pt2pt coll comm attr datatype topo group old_style fortran rma file".split()
 # What differs between two runs of a program.
 VARIES = re.compile(r"\d+\.\d+ s\b|\d+\.\d+ of the time")
 LATE = "ranks have begun to finalize"
@@ -66,6 +70,28 @@ def own_programs():
     yield example("sample_sort", 12, arguments="20000")
     yield example("spectral", 16)
     yield example("stencil", 12, arguments="60")
+    yield Program("refined", 12, MOMENTS / "refined.c")
+    yield Program("allocated", 6, MOMENTS / "allocated.f90")
+    yield Program("thrown", 6, MOMENTS / "thrown.cc")
+    if (HDF5 / "hdf5.h").exists():
+        yield Program("written", 6, MOMENTS / "written.c", flags=f"-I{HDF5} -L{HDF5_LIBRARIES} -lhdf5")
+    else:
+        print("written: left out, since parallel HDF5 is not installed")
+
+
+def programs_of_mpi(folder, names):
+    """Programs of test/mpi that run with two processes of three ranks, but those that programs.sh leaves out."""
+    left_out = re.search(r'^but="(.*)"', (HERE / "programs.sh").read_text(), re.M).group(1).split()
+    for topic in TOPICS:
+        for path in sorted((folder / topic).iterdir()):
+            name = f"{topic}/{path.name}"
+            if names and topic not in names and name not in names or path.name in left_out or name in left_out:
+                continue
+            if not path.is_file() or not os.access(path, os.X_OK) or path.name.endswith((".host", "_abi", ".sh")):
+                continue
+            shapes = HERE.parent / "mpi" / topic / (path.name + ".shapes")
+            if not shapes.exists() or "3x2" in shapes.read_text().splitlines():
+                yield Program(name, 6, path=path, refusal="no checkpoint is taken")
 
 
 class Job:
@@ -143,13 +169,16 @@ def disturb(job, expected, length, chain):
 def check(bin_folder, work, program, options):
     program.build(bin_folder, work)
     job = Job(bin_folder, work / (program.name + ".job"), program, random.Random(f"{options.seed} {program.name}"))
-    out, err = job.begin(0)
+    of_mpi = program.source is None
+    out, err = job.begin(0, 2 if of_mpi else None)
     expected = lines_of(out)
     found = re.search(r"has run (\d+) us", err)
-    if not found or not expected:
+    if not found and of_mpi:
+        return "it has no MPI_COMM_WORLD"
+    if not found or not (expected or of_mpi):
         raise Failure(f"the undisturbed run says:\n{out}{err}")
     done = saved = refused = tries = 0
-    while done < options.moments and tries < 12 * options.moments:
+    while done < options.moments and tries < (3 if of_mpi else 12) * options.moments:
         tries += 1
         try:
             times, was_refused = disturb(job, expected, int(found.group(1)), options.chain)
@@ -162,7 +191,7 @@ def check(bin_folder, work, program, options):
         saved += times
         refused += was_refused
     shutil.rmtree(job.folder)
-    if done < options.moments:
+    if done < options.moments and not of_mpi:
         raise Failure(f"only {done} of {tries} jobs were saved before they ended")
     return f"{tries} jobs were saved {saved} times" + (f", refused {refused} times" if refused else "")
 
@@ -174,11 +203,13 @@ def main():
     parser.add_argument("--moments", type=int, default=2)
     parser.add_argument("--chain", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--mpi", type=Path)
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
     bin_folder, work = options.bin.resolve(), options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
-    programs = (program for program in own_programs() if not options.names or program.name in options.names)
+    programs = programs_of_mpi(options.mpi.resolve(), options.names) if options.mpi else (
+        program for program in own_programs() if not options.names or program.name in options.names)
     failed = count = 0
     for program in programs:
         begun = time.monotonic()
