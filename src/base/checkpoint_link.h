@@ -76,6 +76,10 @@ extern "C" __attribute__((visibility("default"))) const char* fgmpi_load_librari
 /// Ends the running rank, which goes on elsewhere: nothing of its program runs, and what it has not
 /// written stays unwritten here.
 extern "C" __attribute__((visibility("default"), noreturn)) void fgmpi_leave_rank();
+/// A code of this class with this text (MPI_Error_string), for an error of which the program learns
+/// later than MPI.
+extern "C" __attribute__((visibility("default"))) int fgmpi_make_error_code(int error_class,
+                                                                            const char* text);
 /// Calls function(data) on the stack with which the process began. The running rank stays it.
 extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
                                                                           void* data);

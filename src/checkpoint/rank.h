@@ -111,6 +111,7 @@ struct RequestOutcome {
   MPI_Status status = {};
   int code = MPI_SUCCESS;
   bool handled = false;  ///< the error handler has been called
+  std::string text;      ///< of the code, which another process does not know
 };
 
 struct VirtualRequest {

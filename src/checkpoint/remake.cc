@@ -44,6 +44,7 @@ void discard_requests(LayerRank& rank) {
       g_next.MPI_Request_free(&request->real);
     request->real = request->persistent_real = MPI_REQUEST_NULL;
     request->is_complete = false;
+    if (request->outcome) describe_error(request->outcome.get());
     if (!request->freed || request->withdrawn) continue;
     --rank.freed_requests;
     remove_request(rank, handle);
@@ -92,6 +93,7 @@ void discard_objects(LayerRank& rank) {
 
 void resume_requests(LayerRank& rank) {
   for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
+    if (request->outcome && rank.begins_again) remake_error(request->outcome.get());
     if (request->outcome && !request->is_complete) make_complete(request);
     if (!request->withdrawn) continue;
     request->withdrawn = false;

@@ -7,9 +7,12 @@
 #include <array>
 #include <cstring>
 
+#include "base/checkpoint_link.h"
 #include "base/hash.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
+
+#pragma weak fgmpi_make_error_code
 
 namespace fgmpi::checkpoint {
 namespace {
@@ -91,21 +94,19 @@ int code_of_one(int code, const MPI_Status& status) {
                                                                     : code;
 }
 
-/// The code of an operation that has ended without MPI, whose error handler is called now.
-int code_of_outcome(const LayerRank& rank, const VirtualRequest& request) {
-  const RequestOutcome& outcome = *request.outcome;
-  if (outcome.code == MPI_SUCCESS || outcome.handled) return outcome.code;
-  const MPI_Comm comm = comm_of(request);
-  g_next.MPI_Comm_call_errhandler(
-      comm == MPI_COMM_NULL ? MPI_COMM_WORLD : real_of(rank, Object::kComm, comm), outcome.code);
-  return outcome.code;
+/// A code with these words, where the library makes such.
+int make_error_code(int error_class, const std::string& text) {
+  return fgmpi_make_error_code ? fgmpi_make_error_code(error_class, text.c_str()) : error_class;
 }
 
 /// The requests of a call that may complete some of them.
 class CompletionCall {
  public:
-  CompletionCall(LayerRank& rank, int n, MPI_Request* program)
-      : rank_(rank), program_(program), n_(program && n > 0 ? static_cast<size_t>(n) : 0) {
+  CompletionCall(LayerRank& rank, const char* call, int n, MPI_Request* program)
+      : rank_(rank),
+        call_(call),
+        program_(program),
+        n_(program && n > 0 ? static_cast<size_t>(n) : 0) {
     if (n_ > few_.size()) {
       many_.resize(n_);
       real_ = many_.data();
@@ -118,9 +119,35 @@ class CompletionCall {
   }
   CompletionCall(const CompletionCall&) = delete;
   MPI_Request* real() { return program_ ? real_ : nullptr; }
-  /// Request number i may have been completed by a call that returned `code`. Returns its code,
-  /// which is another one where the operation had failed before.
+  /// Request number i may have been completed by a call for one, which returned `code`. Returns the
+  /// code of the call, which is another one where the operation had failed before.
   int done(size_t i, int code, const MPI_Status* status) {
+    const int now = end(i, code, status);
+    if (is_unhandled_) call_error_handler(now);
+    return now;
+  }
+  /// Request number i was completed by a call for several, which returned `code`.
+  void done_in_list(size_t i, int code, MPI_Status* status) {
+    const int before = code_of_one(code, *status), now = end(i, before, status);
+    if (now != before || code == MPI_SUCCESS) status->MPI_ERROR = now;
+    failed_ |= now != before;
+  }
+  /// The code of such a call, once all that it has completed have ended: MPI's, which has its
+  /// words, or one where only operations had failed that have ended without MPI.
+  int code_of_list(int code) {
+    if (!failed_ || code != MPI_SUCCESS) return code;
+    code = make_error_code(
+        MPI_ERR_IN_STATUS,
+        std::string("Error code is in the status in ") + call_ +
+            ": at least one of the requests has an error; see MPI_ERROR of its status");
+    if (is_unhandled_) call_error_handler(code);
+    return code;
+  }
+  size_t size() const { return n_; }
+
+ private:
+  /// Ends request number i, where it is complete. Returns the code of its operation.
+  int end(size_t i, int code, const MPI_Status* status) {
     if (i >= n_) return code;
     VirtualRequest* request = rank_.requests.find(program_[i]);
     if (!request) {
@@ -130,31 +157,38 @@ class CompletionCall {
     const bool ended =
         real_[i] == MPI_REQUEST_NULL || (request->persistent && code != MPI_ERR_PENDING);
     if (!request->active || !ended) return code;
-    if (request->outcome) code = code_of_outcome(rank_, *request);
+    if (request->outcome) {
+      code = request->outcome->code;
+      is_unhandled_ |= code != MPI_SUCCESS && !request->outcome->handled;
+    }
+    if (comm_ == MPI_COMM_NULL) comm_ = comm_of(*request);
     finish(rank_, &program_[i], request, code, status);
     return code;
   }
-  /// Ends all requests of a call, with their statuses. Returns the code of the call.
-  int all_done(int code, MPI_Status* statuses) {
-    bool failed = false;
-    for (size_t i = 0; i < n_; ++i) {
-      const int before = code_of_one(code, statuses[i]), now = done(i, before, &statuses[i]);
-      if (code == MPI_SUCCESS) statuses[i].MPI_ERROR = now;
-      failed |= now != before;
-      if (now != before) statuses[i].MPI_ERROR = now;
-    }
-    return failed ? MPI_ERR_IN_STATUS : code;
+  /// Calls the error handler that the library would call.
+  void call_error_handler(int code) const {
+    const MPI_Comm comm =
+        comm_ == MPI_COMM_NULL ? MPI_COMM_WORLD : real_of(rank_, Object::kComm, comm_);
+    g_next.MPI_Comm_call_errhandler(comm, code);
   }
-  size_t size() const { return n_; }
 
- private:
   LayerRank& rank_;
+  const char* call_;
   MPI_Request* program_;
   size_t n_;
   std::array<MPI_Request, 8> few_ = {};
   std::vector<MPI_Request> many_;
   MPI_Request* real_ = few_.data();
+  MPI_Comm comm_ = MPI_COMM_NULL;  ///< virtual: of the first request that has one
+  bool failed_ = false;            ///< a request had failed that has ended without MPI
+  bool is_unhandled_ = false;      ///< and no error handler has been called for it
 };
+
+/// Ends all requests of a call, with their statuses. Returns the code of the call.
+int end_all(CompletionCall& c, int code, MPI_Status* statuses) {
+  for (size_t i = 0; i < c.size(); ++i) c.done_in_list(i, code, &statuses[i]);
+  return c.code_of_list(code);
+}
 
 /// Statuses for all requests of a call, the program's or the layer's own.
 class Statuses {
@@ -195,6 +229,19 @@ void make_complete(VirtualRequest* request) {
                             &request->real);
   g_next.MPI_Grequest_complete(request->real);
   request->is_complete = true;
+}
+
+void describe_error(RequestOutcome* outcome) {
+  if (outcome->code == MPI_SUCCESS || !outcome->text.empty()) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  g_next.MPI_Error_string(outcome->code, text, &length);
+  outcome->text = text;
+}
+
+void remake_error(RequestOutcome* outcome) {
+  if (outcome->code != MPI_SUCCESS)
+    outcome->code = make_error_code(class_of(outcome->code), outcome->text);
 }
 
 bool take_stored(LayerRank& rank, VirtualRequest* request) {
@@ -263,7 +310,7 @@ void await(LayerRank& rank, const char* call, bool all, CompletionCall& c) {
 
 int wait(LayerRank& rank, const char* call, MPI_Request* request, MPI_Status* status) {
   stop_point(rank, call);
-  CompletionCall c(rank, 1, request);
+  CompletionCall c(rank, call, 1, request);
   await(rank, call, true, c);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
@@ -302,7 +349,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Test(request, flag, status);
   stop_point(*rank, "MPI_Test");
-  CompletionCall c(*rank, 1, request);
+  CompletionCall c(*rank, "MPI_Test", 1, request);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
   const int code = g_next.MPI_Test(c.real(), flag, told);
@@ -313,27 +360,27 @@ int wait_all(int count, MPI_Request* requests, MPI_Status* statuses) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Waitall(count, requests, statuses);
   stop_point(*rank, "MPI_Waitall");
-  CompletionCall c(*rank, count, requests);
+  CompletionCall c(*rank, "MPI_Waitall", count, requests);
   await(*rank, "MPI_Waitall", true, c);
   Statuses s(c.size(), statuses);
-  return c.all_done(g_next.MPI_Waitall(count, c.real(), s.data()), s.data());
+  return end_all(c, g_next.MPI_Waitall(count, c.real(), s.data()), s.data());
 }
 
 int test_all(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Testall(count, requests, flag, statuses);
   stop_point(*rank, "MPI_Testall");
-  CompletionCall c(*rank, count, requests);
+  CompletionCall c(*rank, "MPI_Testall", count, requests);
   Statuses s(c.size(), statuses);
   const int code = g_next.MPI_Testall(count, c.real(), flag, s.data());
-  return flag && (code != MPI_SUCCESS || *flag) ? c.all_done(code, s.data()) : code;
+  return flag && (code != MPI_SUCCESS || *flag) ? end_all(c, code, s.data()) : code;
 }
 
 int wait_any(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Waitany(count, requests, index, status);
   stop_point(*rank, "MPI_Waitany");
-  CompletionCall c(*rank, count, requests);
+  CompletionCall c(*rank, "MPI_Waitany", count, requests);
   await(*rank, "MPI_Waitany", false, c);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
@@ -345,7 +392,7 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Testany(count, requests, index, flag, status);
   stop_point(*rank, "MPI_Testany");
-  CompletionCall c(*rank, count, requests);
+  CompletionCall c(*rank, "MPI_Testany", count, requests);
   MPI_Status own;
   MPI_Status* const told = status == MPI_STATUS_IGNORE ? &own : status;
   const int code = g_next.MPI_Testany(count, c.real(), index, flag, told);
@@ -360,21 +407,15 @@ int some(Next next, const char* call, bool waits, int count, MPI_Request* reques
   LayerRank* rank = current_rank();
   if (!rank) return next(count, requests, outcount, indices, statuses);
   stop_point(*rank, call);
-  CompletionCall c(*rank, count, requests);
+  CompletionCall c(*rank, call, count, requests);
   if (waits) await(*rank, call, false, c);
   Statuses s(c.size(), statuses);
   const int code = next(count, c.real(), outcount, indices, s.data());
   const bool known = code == MPI_SUCCESS || class_of(code) == MPI_ERR_IN_STATUS;
   if (!known || !outcount || *outcount == MPI_UNDEFINED) return code;
-  bool failed = false;
-  for (int i = 0; i < *outcount; ++i) {
-    MPI_Status* status = s.data() + i;
-    const int before = code_of_one(code, *status);
-    const int now = c.done(static_cast<size_t>(indices[i]), before, status);
-    if (now != before || code == MPI_SUCCESS) status->MPI_ERROR = now;
-    failed |= now != before;
-  }
-  return failed ? MPI_ERR_IN_STATUS : code;
+  for (int i = 0; i < *outcount; ++i)
+    c.done_in_list(static_cast<size_t>(indices[i]), code, s.data() + i);
+  return c.code_of_list(code);
 }
 
 NextCollective next_of(const VirtualRequest& request, NextCollective::Begins kind) {

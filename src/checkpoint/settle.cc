@@ -123,7 +123,7 @@ void keep_outcome(LayerRank& rank, VirtualRequest* request, int code, const MPI_
     *request->made_at = add_comm(rank, request->made);
     request->made_at = nullptr;
   }
-  request->outcome = std::make_unique<RequestOutcome>(RequestOutcome{status, code, true});
+  request->outcome = std::make_unique<RequestOutcome>(RequestOutcome{status, code, true, {}});
   if (request->persistent) request->real = request->persistent_real;
 }
 

@@ -57,6 +57,10 @@ MPI_Request add_request(LayerRank& rank, std::unique_ptr<VirtualRequest> request
 /// The request is no longer the program's nor MPI's.
 void remove_request(LayerRank& rank, MPI_Request request);
 
+/// A rank that goes on in another process has its errors' texts there, too.
+void describe_error(RequestOutcome* outcome);
+void remake_error(RequestOutcome* outcome);
+
 /// A withdrawn or inactive receive takes a stored message, where there is one for it, and is
 /// complete.
 bool take_stored(LayerRank& rank, VirtualRequest* request);

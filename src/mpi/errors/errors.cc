@@ -1,6 +1,7 @@
 // Error codes for statuses, their texts, and the call of the error handler that answers.
 
 #include "mpi/errors/errors.h"
+#include "base/checkpoint_link.h"
 #include "base/error_line.h"
 #include "mpi/entry.h"
 
@@ -130,6 +131,14 @@ std::string text_of_host(int code) {
   return words.code == code ? words.text : class_text(class_of(code));
 }
 
+int make_code(int error_class, std::string text) {
+  const std::lock_guard<PlainMutex> guard(kept().mutex);
+  const unsigned number = ++kept().errors & (kNumbers - 1);
+  const int code = kMark | static_cast<int>(number << 19) | (error_class & 0x7f);
+  slot(number) = {code, std::move(text)};
+  return code;
+}
+
 bool is_of_host(int code) {
   return !is_ours(code) && !is_of_user(code) && (code < 0 || code > 0x7f);
 }
@@ -165,13 +174,8 @@ std::string text_of(int code) {
 
 int code_of(const char* call, const Status& status) {
   if (status.ok()) return MPI_SUCCESS;
-  std::string text =
-      std::string(class_text(status.error_class())) + " in " + call + ": " + status.what();
-  const std::lock_guard<PlainMutex> guard(kept().mutex);
-  const unsigned number = ++kept().errors & (kNumbers - 1);
-  const int code = kMark | static_cast<int>(number << 19) | (status.error_class() & 0x7f);
-  slot(number) = {code, std::move(text)};
-  return code;
+  return make_code(status.error_class(), std::string(class_text(status.error_class())) + " in " +
+                                             call + ": " + status.what());
 }
 
 int no_memory(const char* call, MPI_Comm handle) {
@@ -251,6 +255,10 @@ Status error_string(int errorcode, char* string, int* resultlen) {
 }  // namespace fgmpi::mpi
 
 using namespace fgmpi;
+
+int fgmpi_make_error_code(int error_class, const char* text) {
+  return mpi::make_code(error_class, text);
+}
 
 FGMPI_EXPORT(MPI_Abort);
 int PMPI_Abort(MPI_Comm comm, int errorcode) {
