@@ -193,8 +193,18 @@ class Wrapper:
     def called(self, passed):
         return f"g_next.{self.symbol}({', '.join(passed.get(p.name, p.name) for p in self.function.parameters)})"
 
+    def without_place(self, before, passed):
+        """Returns the statements for a call that has no place for an object that it makes: MPI words the error."""
+        places = [p.name for p in self.call.parameters if virtual(p.kind) and p.kind.life == "created" and p not in self.requests]
+        if not places:
+            return []
+        handles = [line for line in before if not line.startswith(("count_", "before_collective", "const ", "auto* const "))]
+        return [f"if ({' || '.join('!' + name for name in places)}) {{", *["  " + line for line in handles],
+                f"  return {self.called(passed)};", "}"]
+
     def plain(self):
         before, passed, behind = self.translated("")
+        refused = self.without_place(before, passed)
         stored, status, counted = self.messages()
         before = stored + status + before
         if status:
@@ -203,7 +213,8 @@ class Wrapper:
             behind.append("if (VirtualMessage* found = self->messages.find(*message)) found->comm = program_comm, found->status = *told;")
         lines = [f"static int checkpoint_{self.symbol}(const void*{', ' + self.inside if self.inside else ''}) {{",
                  "  LayerRank* self = current_rank();", f"  if (!self) return {self.called({})};",
-                 *["  " + line for line in self.stop_point() + before], f"  const int code = {self.called(passed)};", *["  " + line for line in counted]]
+                 *["  " + line for line in refused + self.stop_point() + before], f"  const int code = {self.called(passed)};",
+                 *["  " + line for line in counted]]
         if behind:
             lines += ["  if (code == MPI_SUCCESS) {", *["    " + line for line in behind], "  }"]
         return [*lines, "  return code;", "}"]
@@ -292,7 +303,7 @@ class Wrapper:
         call, symbol = self.call, self.symbol
         before, passed, behind = self.translated("started->")
         request = self.requests[0].name
-        passed[request] = "&started->real"
+        passed[request] = "started->place()"
         made = next((p.name for p in call.parameters if p.kind.object == "comm" and p.kind.life == "created"), None)
         if made:  # the handle is written when the operation ends
             passed[made], behind = "&started->made", [line for line in behind if "add_comm" not in line]
@@ -314,7 +325,9 @@ class Wrapper:
         sends = ["    if (made->sends) ++self->sent;"] if call.role == "send" and call.starts == "nonblocking" else []
         persistent = "true" if call.starts == "persistent" else "false"
         lines += [f"static int checkpoint_{symbol}(const void*{', ' + self.inside}) {{", "  LayerRank* self = current_rank();",
-                  f"  if (!self || !{request}) return {self.called({})};", *["  " + line for line in self.stop_point() + counted], *stored,
+                  f"  if (!self) return {self.called({})};", f"  if (!{request}) {{  // MPI words the error", "    VirtualRequest none;",
+                  "    none.has_place = false;", f"    return start_{symbol}(self, &none{''.join(', ' + p.name for p in others)});", "  }",
+                  *["  " + line for line in self.stop_point() + counted], *stored,
                   "  auto made = std::make_unique<VirtualRequest>();",
                   f"  keep_words(made.get(), kCall_{symbol}, {{{words}}}, {persistent});",
                   f"  const int code = start_{symbol}(self, made.get(){''.join(', ' + p.name for p in others)});",

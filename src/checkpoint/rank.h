@@ -132,6 +132,7 @@ struct VirtualRequest {
   /// The operation has ended, and the program does not know yet.
   std::unique_ptr<RequestOutcome> outcome;
   bool is_complete = false;  ///< `real` is a request that make_complete() has made
+  bool has_place = true;     ///< false: the program's pointer to a request is null
   /// The communicator that the operation makes, and where its handle belongs.
   MPI_Comm made = MPI_COMM_NULL;
   MPI_Comm* made_at = nullptr;
@@ -144,6 +145,8 @@ struct VirtualRequest {
   };
   std::vector<KeptArray> arrays;
 
+  /// Where MPI is to put its request.
+  MPI_Request* place() { return has_place ? &real : nullptr; }
   /// Copies an array of the program's, to which this word points.
   template <class Element>
   void keep_array(size_t at, const Element* array, int64_t n, bool types) {
