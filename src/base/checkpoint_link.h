@@ -31,6 +31,7 @@ struct RankRoot {
   void* libraries = nullptr;  ///< what it has loaded (load/saved_plugins.h)
   uint64_t libraries_bytes = 0;
   uint64_t areas_bytes = 0;  ///< equal in each process of the same program
+  uint64_t blocked_signals = 0;
 };
 
 /// The slots of a process's ranks: `count` of them, `stride` bytes apart.

@@ -76,13 +76,20 @@ bool others_have_children() {
                      [](const RankChild& c) { return c.rank != sched::rank_of_thread(); });
 }
 
+/// True for a child that has not been waited for, as wait() sees children: those that libraries
+/// make for themselves send no signal when they end.
+bool can_be_waited_for(idtype_t type, pid_t pid) {
+  siginfo_t info{};
+  return g_waitid(type, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 /// True where the calling thread has a child that is in no table.
 bool has_nobodys_children() {
   std::FILE* list = std::fopen("/proc/thread-self/children", "re");
   if (!list) return false;
   bool any = false;
   for (int pid; !any && std::fscanf(list, "%d", &pid) == 1;)
-    any = find_child_owner(pid) == ChildOwner::kUnknown;
+    any = find_child_owner(pid) == ChildOwner::kUnknown && can_be_waited_for(P_PID, pid);
   std::fclose(list);
   return any;
 }
@@ -343,6 +350,19 @@ std::FILE* popen_of_rank(const char* command, const char* mode, const void* call
 }
 
 }  // namespace
+
+bool rank_has_children() {
+  const int error = errno;
+  bool any = can_be_waited_for(P_ALL, 0);
+  if (any) {
+    const std::vector<pid_t> own = own_children(0);
+    any = std::any_of(own.begin(), own.end(),
+                      [](pid_t child) { return can_be_waited_for(P_PID, child); }) ||
+          has_nobodys_children();
+  }
+  errno = error;
+  return any;
+}
 
 void forget_pipe_stream(std::FILE* stream) { remove_pipe_stream(stream); }
 

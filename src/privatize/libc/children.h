@@ -15,6 +15,12 @@
 
 namespace fgmpi::privatize {
 
+/// Has the running rank a child that runs, or for which nobody has waited? Also where its process
+/// has one that is in no table. Thread rule: the scheduler's thread.
+bool rank_has_children();
+/// Has the running rank a child that runs, or for which nobody has waited? Also where its process
+/// has one that is in no table. Thread rule: the scheduler's thread.
+bool rank_has_children();
 /// Closes a stream that popen() has made for a rank, and waits for its shell. Returns false for any
 /// other stream. May switch.
 bool close_pipe_stream(std::FILE* stream, int* status);

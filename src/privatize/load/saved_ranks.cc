@@ -2,7 +2,6 @@
 #include "privatize/load/saved_ranks.h"
 
 #include <mpi.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <string>
@@ -14,6 +13,7 @@
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/handlers.h"
+#include "privatize/libc/kernel_state.h"
 #include "privatize/libc/output.h"
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/rank_streams.h"
@@ -74,6 +74,7 @@ void adopt(uint32_t index, const RankRoot& root) {
   p->pending = root.pending;
   p->exception_state[0] = root.exceptions[0];
   p->exception_state[1] = root.exceptions[1];
+  block_signals_of_saved_rank(root.blocked_signals);
   reopen_descriptors(index, root.files);
   link_streams(image->record);
   restore_output(index, root.lines);
@@ -96,16 +97,6 @@ const char* outside_of_slot(const RankRoot& root, const char* slot, size_t bytes
     if (pointer.at && static_cast<size_t>(static_cast<const char*>(pointer.at) - slot) >= bytes)
       return pointer.what;
   return nullptr;
-}
-
-/// Would the kernel send the process a signal after a time?
-bool has_timer() {
-  for (const __itimer_which which : {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF}) {
-    itimerval timer{};
-    if (getitimer(which, &timer) == 0 && (timer.it_value.tv_sec || timer.it_value.tv_usec))
-      return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -151,7 +142,7 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   if (!image) return "it has no image of the program";
   if (image->guest) return "it was spawned";
   if (fgmpi::sched::has_threads(p)) return "it has threads";
-  if (has_timer()) return "a timer runs in its process (setitimer, alarm)";
+  if (const char* reason = reason_of_kernel_state()) return reason;
   if (const char* reason = describe_other_mapping(image->index)) return reason;
   if (p->locale) return "it has a locale of its own (uselocale)";
   root->areas = image->areas;
@@ -162,6 +153,7 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   root->record = image->record;
   root->pending = p->pending;
   root->areas_bytes = swapped_bytes();
+  root->blocked_signals = blocked_signals();
   fgmpi::sched::read_exceptions(root->exceptions);
   if (const char* reason = describe_output(&root->lines)) return reason;
   if (const char* reason = describe_handlers(&root->actions)) return reason;
