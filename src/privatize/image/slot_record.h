@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "privatize/image/slot_array.h"
 #include "privatize/libc/exit_list.h"
 #include "privatize/libc/libc_state.h"
 #include "privatize/libc/rank_streams.h"
@@ -31,6 +32,8 @@ struct SlotRecord {
   ThreadValues values;
   ExitList exits;
   RankStreams streams;
+  /// Variables of the environment that its code has asked for (libc/environment_strings.h).
+  SlotArray<char*> variables;
 };
 
 /// Computes the bytes of a record whose program has arguments of so many bytes, with the vector

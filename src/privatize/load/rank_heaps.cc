@@ -17,6 +17,7 @@
 #include "base/settings.h"
 #include "privatize/image/images.h"
 #include "privatize/internal.h"
+#include "privatize/libc/environment_strings.h"
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/source_lines.h"
 #include "privatize/load/rank_leaks.h"
@@ -146,6 +147,7 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
   if (environment::text(environment::kCheckpointFolder)) {
     record_descriptors(ranks);
     plugins::record_modules_of_start();
+    keep_environment_strings();
   }
   sched::place_stacks(
       {places.slots, places.stride, places.stacks_end, record_bytes, g_hooks->add_slots});

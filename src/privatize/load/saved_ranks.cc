@@ -12,6 +12,7 @@
 #include "privatize/image/slot_record.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
+#include "privatize/libc/environment_strings.h"
 #include "privatize/libc/handlers.h"
 #include "privatize/libc/kernel_state.h"
 #include "privatize/libc/output.h"
@@ -75,6 +76,7 @@ void adopt(uint32_t index, const RankRoot& root) {
   p->exception_state[0] = root.exceptions[0];
   p->exception_state[1] = root.exceptions[1];
   block_signals_of_saved_rank(root.blocked_signals);
+  restore_environ(index);
   reopen_descriptors(index, root.files);
   link_streams(image->record);
   restore_output(index, root.lines);
