@@ -20,17 +20,19 @@ namespace {
 /// How often the thread looks, in ns.
 constexpr int64_t kLookEvery = 50'000'000;
 
-std::atomic<bool> g_leaves{false};
+std::atomic<bool> g_leaves{false}, g_by_time{false};
 
-/// The file's first bytes say whether the job is to leave.
-bool says_leave(const char* path) {
+/// Takes what the file's first bytes say.
+void take_wish(const char* path) {
   char text[8] = {};
   const long fd =
       raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+  if (fd < 0) return;
   raw_call(SYS_read, fd, reinterpret_cast<long>(text), sizeof text - 1);
   raw_call(SYS_close, fd);
-  return std::string_view(text).starts_with(kWantedLeaving);
+  const std::string_view wish = text;
+  if (wish.starts_with(kWantedLeaving)) g_leaves.store(true);
+  g_by_time.store(wish.starts_with(kWantedByTime));
 }
 
 /// Follows the file until the process ends. Calls only the kernel, since ranks do not know this
@@ -51,13 +53,14 @@ void* follow_file(void* path) {
     if (now.st_ino == before.st_ino && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec) continue;
     before = now;
     if (now.st_ino == 0) continue;
-    if (says_leave(static_cast<const char*>(path))) g_leaves.store(true);
+    take_wish(static_cast<const char*>(path));
     ask_for_stop();
   }
 }
 
 }  // namespace
 
+bool is_asked_by_time() { return g_by_time.load() && !g_leaves.load(); }
 bool is_asked_to_leave() { return g_leaves.load(); }
 void request_to_leave() { g_leaves.store(true); }
 bool take_request_to_leave() { return g_leaves.exchange(false); }

@@ -63,8 +63,8 @@ void* ask_at_random(void*) {
 
 }  // namespace
 
-Saved rest_once(LayerRank& rank, bool talks) {
-  if (!come_to_rest(rank, talks)) {
+Saved rest_once(LayerRank& rank, bool talks, bool by_time) {
+  if (!come_to_rest(rank, talks, by_time)) {
     stay_in_job(rank);
     ++rank.refused;
     return Saved::kNot;
@@ -141,7 +141,7 @@ void report_remade(const LayerRank& rank) {
 
 void before_collective(LayerRank& rank, MPI_Comm comm) {
   if (g_mode.collectives == 0 || comm != MPI_COMM_WORLD || !rank.initialised || rank.quiet) return;
-  if (++rank.before_remake % g_mode.collectives == 0) rest_once(rank, false);
+  if (++rank.before_remake % g_mode.collectives == 0) rest_once(rank, false, false);
 }
 
 namespace {
@@ -152,7 +152,7 @@ int take_checkpoint(MPI_Comm comm, int* flag) {
     return g_extensions.MPIX_Checkpoint(rank ? real_of(*rank, Object::kComm, comm) : comm, flag);
   stop_point(*rank, "MPIX_Checkpoint", {NextCollective::Begins::kBlocking, MPI_COMM_WORLD});
   count_collective(*rank, MPI_COMM_WORLD, true);
-  const Saved saved = g_mode.on || has_folder() ? rest_once(*rank, true) : Saved::kNot;
+  const Saved saved = g_mode.on || has_folder() ? rest_once(*rank, true, false) : Saved::kNot;
   *flag = static_cast<int>(saved);
   return MPI_SUCCESS;
 }

@@ -18,8 +18,9 @@ namespace fgmpi::checkpoint {
 // settle.cc ---------------------------------------------------------------------------------------
 /// Collective over all ranks. Pending receives are withdrawn, other operations have ended, and all
 /// messages are stored, when this returns true. Where a checkpoint cannot be taken it returns false
-/// in all ranks, and everything is as before; one rank says why if `talks`.
-bool come_to_rest(LayerRank& rank, bool talks);
+/// in all ranks, and everything is as before; one rank says why if `talks`. `by_time`, of rank 0:
+/// it is not taken either while the one before is being written.
+bool come_to_rest(LayerRank& rank, bool talks, bool by_time);
 /// Requests in the order in which their operations began, or by another number of theirs.
 std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank& rank,
                                                                  uint64_t VirtualRequest::*number);
@@ -38,8 +39,8 @@ void release_freed_handlers(LayerRank& rank);
 
 // checkpoint.cc -----------------------------------------------------------------------------------
 /// Comes to rest, does what is to be done there, and goes on. Collective over all ranks. Returns
-/// false where the job could not come to rest; one rank says why if `talks`.
-Saved rest_once(LayerRank& rank, bool talks);
+/// kNot where the job could not come to rest; one rank says why if `talks`. `by_time`: as above.
+Saved rest_once(LayerRank& rank, bool talks, bool by_time);
 /// What is done while the job is at rest. Collective over all ranks.
 Saved at_rest(LayerRank& rank);
 

@@ -63,13 +63,16 @@ void say(const char* what, const char* why) {
   dprintf(STDERR_FILENO, "fgmpi-checkpoint: %s: %s\n", what, why);
 }
 
-/// Waits until the child has ended. A child that failed has said why.
-void await_child() {
+/// Waits until the child has ended, or only looks. A child that failed has said why.
+void await_child(int options = 0) {
   if (saving().child == 0) return;
   int status = 0;
   long ended;
-  do ended = raw_call(SYS_wait4, saving().child, reinterpret_cast<long>(&status), __WALL, 0);
+  do
+    ended =
+        raw_call(SYS_wait4, saving().child, reinterpret_cast<long>(&status), __WALL | options, 0);
   while (ended == -EINTR);
+  if (ended == 0) return;  // it writes
   saving().child = 0;
   saving().written = ended > 0 && status == 0;
 }
@@ -312,6 +315,11 @@ Saved save(LayerRank& rank) {
 }
 
 void finish_saving() { await_child(); }
+
+bool is_writing() {
+  await_child(WNOHANG);
+  return saving().child != 0;
+}
 
 bool leaves() { return saving().leaves; }
 

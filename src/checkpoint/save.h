@@ -48,6 +48,10 @@ void stay_in_job(const LayerRank& rank);
 bool is_asked_to_leave();
 bool take_request_to_leave();
 void request_to_leave();
+/// asked.cc: was the latest checkpoint only asked for since the time for one has come?
+bool is_asked_by_time();
+/// Does this process still write a checkpoint?
+bool is_writing();
 /// Waits until the process's last checkpoint is written. Called when the last rank ends.
 void finish_saving();
 

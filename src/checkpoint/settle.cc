@@ -96,6 +96,18 @@ bool is_possible(LayerRank& rank, bool talks) {
   return first == INT32_MAX && all_begun == 0;
 }
 
+/// Do all ranks agree that this checkpoint is left out, since the time for it has come while the
+/// one before is being written? One that somebody has asked for waits for that.
+bool is_left_out(const LayerRank& rank, bool by_time) {
+  int own[] = {by_time && rank.world_rank == 0, is_writing()}, any[2] = {};
+  g_next.MPI_Allreduce(own, any, 2, MPI_INT, MPI_MAX, rank.layer);
+  const bool left_out = any[0] && any[1];
+  if (left_out && rank.world_rank == 0)
+    dprintf(STDERR_FILENO,
+            "fgmpi-checkpoint: no checkpoint is taken: the one before is still being written\n");
+  return left_out;
+}
+
 // ---- What is under way
 
 }  // namespace
@@ -230,8 +242,9 @@ bool settle(LayerRank& rank) {
 
 }  // namespace
 
-bool come_to_rest(LayerRank& rank, bool talks) {
+bool come_to_rest(LayerRank& rank, bool talks, bool by_time) {
   if (rank.layer == MPI_COMM_NULL) make_own_comms(rank);
+  if (has_folder() && is_left_out(rank, by_time)) return false;
   if (!is_possible(rank, talks)) return false;
   if (settle(rank)) return true;
   resume_requests(rank);

@@ -50,7 +50,7 @@ void rest(LayerRank& rank) {
   const uint32_t round = g_round;
   // Where the rank goes on in another process, add_rank() has said which round comes next: one may
   // have begun there already, before all ranks had made their objects.
-  if (rest_once(rank, false) == Saved::kRestarted) return;
+  if (rest_once(rank, has_folder(), is_asked_by_time()) == Saved::kRestarted) return;
   rank.round = round;
   g_process_round.finish(rank);
 }

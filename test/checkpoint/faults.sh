@@ -53,6 +53,35 @@ for _ in $(seq 100); do pgrep -f "$program 100" > /dev/null || break; sleep 0.1;
 timeout 100 "$bin/mpiexec" -restart saved -n 1 > out 2>&1 || fail "the restart behind a kill ended with $?"
 grep -q 'No Errors' out || fail "the restart behind a kill found errors"
 
+# The time for another one comes while the one before is being written: it is left out. All memory is new each time.
+cat > changes.c << 'END'
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char** argv) {
+  enum { kWords = 12 << 20 };
+  int ends = 0;
+  unsigned *words = malloc(kWords * sizeof *words), seed = 1;
+  MPI_Init(&argc, &argv);
+  while (!ends) {
+    for (int i = 0; i < kWords; ++i) words[i] = seed = seed * 1664525u + 1013904223u;
+    for (int i = 0; i < 200; ++i) {
+      usleep(1000);
+      const int own = access("enough", F_OK) == 0;
+      MPI_Allreduce(&own, &ends, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    }
+  }
+  return MPI_Finalize();
+}
+END
+"$bin/mpicc" -O1 changes.c -o changes || fail "mpicc failed"
+timeout 100 "$bin/mpiexec" -checkpoint often -checkpoint-every 10ms -n 2 -nfg 1 ./changes > out 2>&1 &
+job=$!
+for _ in $(seq 600); do grep -q 'the one before is still being written' out && break; sleep 0.1; done
+touch enough
+wait $job || fail "the job that is saved often ended with $?"
+grep -q 'the one before is still being written' out || fail "no checkpoint was left out while the one before was being written"
+
 # The disk is full: the job goes on, and the checkpoint before stays.
 mkdir -p small
 if mount -t tmpfs -o size=3m tmpfs small 2> /dev/null; then

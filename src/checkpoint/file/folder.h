@@ -17,6 +17,8 @@ namespace fgmpi::checkpoint {
 inline constexpr const char* kWanted = "wanted";
 /// The file begins so where the job is to end when it is saved.
 inline constexpr const char* kWantedLeaving = "leave";
+/// And so where it is only asked for since the time for one has come (-checkpoint-every).
+inline constexpr const char* kWantedByTime = "time";
 /// The job says by this file that it has ended when it was saved.
 inline constexpr const char* kLeft = "left";
 /// The job says by this file that it goes on, since it could not be saved.

@@ -154,7 +154,7 @@ void CheckpointedJob::ask_if_due(const LaunchPlan::Checkpoint& wishes) {
   const int64_t now = now_ns();
   const bool signalled = signals_kept() != asked_by_signal_;
   const bool due = wishes.every_ms && now - asked_at_ >= wishes.every_ms * 1'000'000;
-  if (signalled || due) ask(false);
+  if (signalled || due) ask(signalled ? "save" : checkpoint::kWantedByTime);
   std::error_code failed;
   if (wanted_ != 0 && fs::remove(folder_ + "/" + checkpoint::kStays, failed))
     refuse_to_resize("the job cannot be saved now; its standard error says why");
@@ -163,7 +163,7 @@ void CheckpointedJob::ask_if_due(const LaunchPlan::Checkpoint& wishes) {
   if (wanted_ > wishes.ranks)
     refuse_to_resize("the job has " + count_words(static_cast<uint64_t>(wishes.ranks), "rank") +
                      "; allowed are as many processes, or fewer");
-  if (wanted_ != 0) ask(true);
+  if (wanted_ != 0) ask(checkpoint::kWantedLeaving);
 }
 
 void CheckpointedJob::refuse_to_resize(const std::string& reason) {
@@ -171,11 +171,11 @@ void CheckpointedJob::refuse_to_resize(const std::string& reason) {
   wanted_ = 0;
 }
 
-void CheckpointedJob::ask(bool leaves) {
+void CheckpointedJob::ask(const char* wish) {
   asked_by_signal_ = signals_kept();
   asked_at_ = now_ns();
   const std::string file = folder_ + "/" + checkpoint::kWanted, next = file + ".tmp";
-  std::ofstream(next) << (leaves ? checkpoint::kWantedLeaving : "save") << ' ' << ++asked_ << '\n';
+  std::ofstream(next) << wish << ' ' << ++asked_ << '\n';
   std::error_code failed;
   fs::rename(next, file, failed);
   if (failed)

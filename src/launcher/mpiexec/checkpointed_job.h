@@ -34,8 +34,8 @@ class CheckpointedJob {
   void name_complete_checkpoints() const;
   /// Asks the job for a checkpoint where SIGUSR2 has come, or -checkpoint-every has passed.
   void ask_if_due(const LaunchPlan::Checkpoint& wishes);
-  /// Asks the job for a checkpoint; `leaves`: and to end then.
-  void ask(bool leaves);
+  /// Asks the job for a checkpoint. `wish`: the file's first word (checkpoint/file/folder.h).
+  void ask(const char* wish);
   void refuse_to_resize(const std::string& reason);
   /// Has the job ended since it has left its processes to others?
   bool has_left() const;
