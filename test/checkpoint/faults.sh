@@ -39,6 +39,26 @@ END
 timeout 60 "$bin/mpiexec" -restart of_other > out 2>&1 && fail "another program took the ranks"
 grep -qE 'does not have what the ranks use|has another size|bytes of thread-local' out || fail "it is not said that the program is another one"
 
+# A program that ends with an error is no process that was killed, although its status may be a signal's number.
+cat > ends.c << 'END'
+#include <stdlib.h>
+#include "fgmpi.h"
+int main(int argc, char** argv) {
+  int flag, rank;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPIX_Checkpoint(MPI_COMM_WORLD, &flag);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 1 && argc > 1) abort();
+  exit(rank == 1 ? 9 : 0);
+}
+END
+"$bin/mpicc" ends.c -o ends || fail "mpicc failed"
+timeout 60 "$bin/mpiexec" -checkpoint of_ends -restart-on-failure -n 2 -nfg 1 ./ends > out 2>&1
+[ $? = 9 ] && ! grep -q 'goes on from checkpoint' out || fail "a program that ends with status 9 counts as killed by signal 9"
+timeout 60 "$bin/mpiexec" -checkpoint of_ends -restart-on-failure -n 2 -nfg 1 ./ends crash > out 2>&1
+[ "$(grep -c 'was killed by signal 6 (Aborted): the job goes on' out)" = 3 ] || fail "a program that aborts did not go on three times"
+
 # Killed while it writes: the checkpoint before is whole.
 rm -rf saved
 "$bin/mpiexec" -checkpoint saved -n 2 -nfg 2 "$program" 100 > out 2>&1 &

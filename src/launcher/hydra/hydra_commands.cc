@@ -38,7 +38,7 @@ bool goes_through_shell(char* const* argv) {
 }
 
 std::vector<std::string> words_with_guard(char* const* argv, const char* library_path,
-                                          bool survives) {
+                                          const char* checkpoints, bool survives) {
   std::vector<std::string> words;
   bool found = false;
   for (; *argv; ++argv) {
@@ -49,6 +49,9 @@ std::vector<std::string> words_with_guard(char* const* argv, const char* library
       words.push_back("env");
       words.push_back("LD_LIBRARY_PATH=" + quoted(library_path ? library_path : ""));
       words.push_back(std::move(preload));
+      if (checkpoints)
+        words.push_back(std::string(environment::name(environment::kCheckpointFolder)) + "=" +
+                        quoted(checkpoints));
       if (survives) words.push_back(std::string(environment::name(environment::kFt)) + "=1");
     }
     words.push_back(*argv);

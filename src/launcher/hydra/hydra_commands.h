@@ -20,9 +20,10 @@ bool has_pair(char* const* argv, std::string_view name, std::string_view value);
 /// in quotes.
 bool goes_through_shell(char* const* argv);
 /// The arguments of a program that starts a proxy (ssh), with a command in front of the proxy's
-/// that loads the guard into the proxy. `library_path`: LD_LIBRARY_PATH, or nullptr.
+/// that loads the guard into the proxy. `library_path`: LD_LIBRARY_PATH, or nullptr. `checkpoints`:
+/// the job's folder of checkpoints, or nullptr.
 std::vector<std::string> words_with_guard(char* const* argv, const char* library_path,
-                                          bool survives);
+                                          const char* checkpoints, bool survives);
 /// The value of LD_PRELOAD without the guard.
 std::string without_guard(std::string preload);
 

@@ -351,13 +351,10 @@ ssize_t write_to_process(int fd, const void* bytes, size_t count) {
   return done < 0 && (errno == EPIPE || errno == ECONNRESET) ? static_cast<ssize_t>(count) : done;
 }
 
-/// Records for the report that a signal has ended a process, by an empty file in the report's
-/// folder (profile/format.h).
-void record_signal_for_report(int status) {
-  const char* folder = environment::text(environment::kReportFolder);
+/// Records that a signal has ended a process, by an empty file in the folder, if there is one.
+void record_signal(const char* folder, const char* prefix, int status) {
   if (!folder || !WIFSIGNALED(status)) return;
-  const std::string path =
-      std::string(folder) + "/" + fgmpi::report::kSignalPrefix + std::to_string(WTERMSIG(status));
+  const std::string path = std::string(folder) + "/" + prefix + std::to_string(WTERMSIG(status));
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd >= 0) close(fd);
 }
@@ -487,7 +484,8 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
   }
   if (!g_guard.active || !(g_guard.survives || goes_through_shell(argv))) return real(file, argv);
   const char* path = environment::text(environment::kLibraryPath);
-  std::vector<std::string> words = fgmpi::launcher::words_with_guard(argv, path, g_guard.survives);
+  std::vector<std::string> words = fgmpi::launcher::words_with_guard(
+      argv, path, environment::text(environment::kCheckpointFolder), g_guard.survives);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -518,7 +516,10 @@ __attribute__((visibility("default"))) pid_t waitpid(pid_t pid, int* status, int
   const pid_t ended = real(pid, status, options);
   if (g_guard.proxy && ended > 0 && status) {
     if (!g_guard.survives) *status = ends().status(ended, *status);
-    record_signal_for_report(*status);
+    record_signal(environment::text(environment::kReportFolder), fgmpi::report::kSignalPrefix,
+                  *status);
+    record_signal(environment::text(environment::kCheckpointFolder), fgmpi::launcher::kKilledPrefix,
+                  *status);
     if (!g_guard.survives) record_status(*status);
   }
   if (!g_guard.survives || g_guard.active || !status) return ended;

@@ -7,4 +7,8 @@ namespace fgmpi::launcher {
 /// LD_LIBRARY_PATH leads to it.
 inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
 
+/// Proxies say by an empty file of this name, with the signal's number, in the folder of a job's
+/// checkpoints that a signal has ended a process which they have not ended themselves.
+inline constexpr const char* kKilledPrefix = "killed-";
+
 }  // namespace fgmpi::launcher

@@ -23,6 +23,7 @@
 #include "base/settings.h"
 #include "checkpoint/file/folder.h"
 #include "checkpoint/file/reader.h"
+#include "launcher/hydra/hydra_guard.h"
 #include "launcher/mpiexec/hydra_run.h"
 #include "launcher/mpiexec/program.h"
 
@@ -37,11 +38,20 @@ constexpr int kLookInterval = 20;
 /// From one checkpoint, a job is started again so often.
 constexpr int kMostTries = 3;
 
-/// Hydra's status is the signal that has killed a process. Those that people send, and statuses
-/// with which programs end, are not among these.
-bool is_status_of_killed(int status) {
-  constexpr int kSignals[] = {SIGKILL, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
-  return std::find(std::begin(kSignals), std::end(kSignals), status) != std::end(kSignals);
+/// The signals that count as the failure of a process. Those that people send are not among these.
+constexpr int kFailures[] = {SIGKILL, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+
+/// The file by which a proxy says that such a signal has ended a process.
+std::string file_of_killed(const std::string& folder, int number) {
+  return folder + "/" + kKilledPrefix + std::to_string(number);
+}
+
+/// The signal that has killed a process of the job; 0: none has. Hydra's status does not tell:
+/// programs may end with the same number.
+int signal_of_killed(const std::string& folder) {
+  for (const int number : kFailures)
+    if (access(file_of_killed(folder, number).c_str(), F_OK) == 0) return number;
+  return 0;
 }
 
 /// The options of a command line that a restart needs, too: not those that the checkpoint knows.
@@ -182,7 +192,7 @@ void CheckpointedJob::ask(const char* wish) {
     std::fprintf(stderr, "mpiexec: -checkpoint: %s: %s\n", file.c_str(), failed.message().c_str());
 }
 
-void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int status) const {
+void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int killed_by) const {
   uint64_t number = 0, before = 0;
   int tries = 0;
   if (const char* text = environment::text(environment::kRestarts))
@@ -203,7 +213,7 @@ void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int status) 
   std::fprintf(stderr,
                "mpiexec: a process was killed by signal %d (%s): the job goes on from checkpoint "
                "%" PRIu64 " with %s\n",
-               status, strsignal(status), number,
+               killed_by, strsignal(killed_by), number,
                count_words(static_cast<uint64_t>(left), "process").c_str());
   start_again(wishes, left, std::to_string(number) + ":" + std::to_string(tries));
 }
@@ -232,6 +242,7 @@ int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string
   std::error_code failed;
   for (const char* file : {checkpoint::kWanted, checkpoint::kLeft, checkpoint::kStays})
     fs::remove(folder_ + "/" + file, failed);
+  for (const int number : kFailures) fs::remove(file_of_killed(folder_, number), failed);
   resizes_.listen();
   keep_signal(SIGUSR2);
   asked_at_ = now_ns();
@@ -244,8 +255,9 @@ int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string
     resizes_.answer("");
     start_again(wishes, wanted_, "");
   }
-  if (wishes.on_failure && is_status_of_killed(status) && signal_sent_to_job() == 0)
-    go_back(wishes, status);
+  const int killed_by = signal_of_killed(folder_);
+  if (wishes.on_failure && status != 0 && killed_by != 0 && signal_sent_to_job() == 0)
+    go_back(wishes, killed_by);
   return status;
 }
 

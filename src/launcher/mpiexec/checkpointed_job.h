@@ -40,7 +40,7 @@ class CheckpointedJob {
   /// Has the job ended since it has left its processes to others?
   bool has_left() const;
   /// Goes on from the latest checkpoint. Returns where there is nothing to go back to.
-  void go_back(const LaunchPlan::Checkpoint& wishes, int status) const;
+  void go_back(const LaunchPlan::Checkpoint& wishes, int killed_by) const;
   /// Executes mpiexec -restart. Returns only with an error.
   void start_again(const LaunchPlan::Checkpoint& wishes, int64_t processes,
                    const std::string& restarts) const;

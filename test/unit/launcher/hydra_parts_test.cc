@@ -113,23 +113,24 @@ TEST(HydraCommands, TheGuardStandsInFrontOfTheFirstProxy) {
   Arguments ssh({"ssh", "-x", "node", "\"/usr/bin/hydra_pmi_proxy\"", "--x", "hydra_pmi_proxy"});
   EXPECT_TRUE(goes_through_shell(ssh.argv()));
   const std::string preload = std::string("LD_PRELOAD=") + kHydraGuard;
-  EXPECT_EQ(words_with_guard(ssh.argv(), "/a", false),
+  EXPECT_EQ(words_with_guard(ssh.argv(), "/a", nullptr, false),
             std::vector<std::string>({"ssh", "-x", "node", "env", "LD_LIBRARY_PATH='/a'", preload,
                                       "\"/usr/bin/hydra_pmi_proxy\"", "--x", "hydra_pmi_proxy"}));
-  EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, true)[4], "LD_LIBRARY_PATH=''");
-  EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, true)[6], "FGMPI_FT=1");
+  EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, nullptr, true)[4], "LD_LIBRARY_PATH=''");
+  EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, nullptr, true)[6], "FGMPI_FT=1");
+  EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, "/s v", false)[6], "FGMPI_CHECKPOINT_DIR='/s v'");
   Arguments direct({"/usr/bin/hydra_pmi_proxy", "--x"});
   EXPECT_FALSE(goes_through_shell(direct.argv()));
   Arguments other({"ssh", "node", "\"ls\""});
   EXPECT_FALSE(goes_through_shell(other.argv()));
-  EXPECT_EQ(words_with_guard(other.argv(), "/a", true), other.words);
+  EXPECT_EQ(words_with_guard(other.argv(), "/a", nullptr, true), other.words);
 }
 
 // The shell behind ssh must see LD_LIBRARY_PATH as it is here, whatever is in it.
 TEST(HydraCommands, AShellTakesThePathAsItIs) {
   for (const std::string path : {"/a b", "it's", "$HOME`id`\"\\n\"", "'", "''a''", "*;&|<>", ""}) {
     Arguments ssh({"\"hydra_pmi_proxy\""});
-    const std::string word = words_with_guard(ssh.argv(), path.c_str(), false)[1];
+    const std::string word = words_with_guard(ssh.argv(), path.c_str(), nullptr, false)[1];
     FILE* shell = popen(("env -i " + word + " printenv LD_LIBRARY_PATH").c_str(), "r");
     ASSERT_NE(shell, nullptr);
     char line[200] = {};
