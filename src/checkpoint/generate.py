@@ -306,7 +306,7 @@ class Wrapper:
         passed[request] = "started->place()"
         made = next((p.name for p in call.parameters if p.kind.object == "comm" and p.kind.life == "created"), None)
         if made:  # the handle is written when the operation ends
-            passed[made], behind = "&started->made", [line for line in behind if "add_comm" not in line]
+            passed[made], behind = f"{made} ? &started->made : nullptr", [line for line in behind if "add_comm" not in line]
             before.append(f"started->made_at = {made};")
         others = [p for p in self.function.parameters if p.name != request]
         inside = "".join(f", {p.declaration}" for p in others)

@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   for (char** variable = environ; *variable; ++variable)
     found += strncmp(*variable, "PATH=", 5) == 0 && strcmp(*variable + 5, copy) == 0;
   CHECK(found == 1);
+  MPI_Barrier(MPI_COMM_WORLD);
   setenv("PATH", "/elsewhere", 1); /* all ranks of a process see it */
   CHECK(strcmp(getenv("PATH"), "/elsewhere") == 0 && strcmp(path, copy) == 0);
   free(copy);
