@@ -67,7 +67,12 @@
 // and tests). Thread rule: one thread. Nothing here switches.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ch4-av-rankmap/moved_ranks.h"
 #include "pt2pt/match.h"
@@ -125,6 +130,148 @@ class ForwardingSite {
   virtual void deliver(uint32_t local, const ForwardedItem& item) = 0;
   /// Removes the eldest unexpected message of the endpoint. False: there is none.
   virtual bool take_unexpected(uint32_t local, uint32_t world, ForwardedItem* out) = 0;
+};
+
+/// How a message goes (choose_way()).
+enum class SendWay : uint8_t {
+  kToHome,     ///< as a frame to the destination's home, as if it had never moved
+  kHere,       ///< to an endpoint of this process
+  kForwarded,  ///< as an item, by send()
+};
+
+class Forwarding {
+ public:
+  /// `moved`: the table that this object fills.
+  Forwarding(ForwardingSite* site, uint32_t me, MovedRanks* moved)
+      : site_(site), moved_(moved), me_(me) {}
+  /// A copy that works at another site, with that site's table.
+  Forwarding(const Forwarding& other, ForwardingSite* site, MovedRanks* moved) : Forwarding(other) {
+    site_ = site;
+    moved_ = moved;
+  }
+
+  Forwarding& operator=(const Forwarding&) = delete;
+
+  // ---- Moves ------------------------------------------------------------------------------------
+  /// May the rank, whose messages are matched here, leave? Not before they have been handed over.
+  bool may_depart(uint32_t world) const;
+  /// The rank leaves for another process, with its unexpected messages. Ends its direct routes.
+  /// REQUIRES: may_depart(), and next is not this process.
+  void depart(uint32_t world, uint32_t next);
+  /// The rank has come, as a guest with this local index, or home.
+  void arrive(uint32_t world, uint32_t local);
+
+  // ---- Sends ------------------------------------------------------------------------------------
+  /// How the next message of the pair goes. `sender`: the sending rank, whose host this process is,
+  /// or kNoRank. May begin and end a route, and so must be followed by the message. kHere: *local
+  /// is set.
+  SendWay choose_way(const Envelope& envelope, uint32_t world, uint32_t sender, uint32_t* local);
+  /// Sends an item on the pair's present way. REQUIRES: choose_way() was called for its pair, or
+  /// the item is a kCancel.
+  void send(const ForwardedItem& item, uint32_t sender);
+
+  // ---- What arrives -----------------------------------------------------------------------------
+  /// Must a frame for a rank whose home is here be given to receive_plain()?
+  bool diverts(uint32_t world) const { return homes_.count(world) != 0; }
+  /// Receives a message that came as a frame to the home of its destination.
+  void receive_plain(const ForwardedItem& item) { enter_line(item); }
+  /// Receives an item or a note of another process. False: it is impossible, and nothing was done
+  /// (the item's message is still the caller's).
+  bool receive(uint32_t from, ItemLeg leg, const ForwardedItem& item, uint32_t sender);
+  bool receive(uint32_t from, MoveNote note, uint32_t world, uint32_t argument);
+
+  // ---- State ------------------------------------------------------------------------------------
+  /// Is no item kept here?
+  bool empty() const;
+  /// Appends the state in words, for reports and tests: equal words, equal state.
+  void describe(std::string* out) const;
+
+ private:
+  Forwarding(const Forwarding&) = default;
+  struct MessagePair {
+    uint64_t ctx;
+    int32_t source;
+    uint32_t world;
+    auto operator<=>(const MessagePair&) const = default;
+  };
+  using Items = std::vector<ForwardedItem>;
+  struct KeptItem {
+    ForwardedItem item;
+    bool stale;  ///< the item came by a stale route
+  };
+  /// A rank whose home is here and whose messages do not simply go to its endpoint here.
+  struct HomeRecord {
+    explicit HomeRecord(uint32_t process) : host(process) {}
+    uint32_t host;               ///< where its messages are matched; while `returning`, until now
+    uint32_t next = 0;           ///< while `returning`: where it is
+    bool returning = false;      ///< the host is giving messages back
+    uint32_t routes = 0;         ///< entries of held_ for this rank
+    Items returned;              ///< what the host has given back
+    std::vector<KeptItem> kept;  ///< what has arrived meanwhile
+    /// What the rank has sent by home from a process that is not its host yet, with that process.
+    std::vector<std::pair<uint32_t, ForwardedItem>> outgoing;
+  };
+  struct GuestRecord {
+    uint32_t local = kNoRank;  ///< kNoRank: it has not come yet, or has left
+    bool handed_over = false;  ///< its messages are matched here
+    Items early;               ///< handed over before it came
+  };
+  /// The end of a direct route, in the process to which it goes.
+  struct RouteEnd {
+    bool open = false, stale = false;
+    Items held;
+  };
+  using RouteName = std::pair<uint32_t, MessagePair>;  ///< sender's process, pair
+  /// The beginning of a direct route.
+  struct Route {
+    uint32_t target, sender;
+  };
+
+  static MessagePair pair_of(const ForwardedItem& item) {
+    return {item.envelope.ctx, item.envelope.source, item.world};
+  }
+  bool is_home(uint32_t world) const { return site_->home_of(world) == me_; }
+  static bool is_settled(const HomeRecord& record, uint32_t me) {
+    return record.host == me && !record.returning;
+  }
+  bool is_settled_at_home(uint32_t world) const;
+  bool lives_here(uint32_t world) const;
+  uint32_t host_of(uint32_t world) const;
+  uint32_t hops_by_home(uint32_t world, uint32_t sender, uint32_t host) const;
+
+  void end_routes_of(uint32_t sender);
+  void send_mark(ForwardedItem::Kind kind, const MessagePair& pair, const Route& route);
+  void send_by_home(const ForwardedItem& item, uint32_t sender);
+  void pass_by_home(const ForwardedItem& item);
+  void send_home(ItemLeg leg, const ForwardedItem& item);
+
+  bool receive_by_home(uint32_t from, const ForwardedItem& item, uint32_t sender);
+  void enter_line(const ForwardedItem& item);
+  void open_route(const ForwardedItem& item);
+  void close_route(const ForwardedItem& item);
+  void send_to_host(const ForwardedItem& item);
+  bool receive_from_route(const ForwardedItem& item);
+  void hand_over(uint32_t world);
+  void drop_if_settled(uint32_t world);
+
+  void give_to_guest(const ForwardedItem& item);
+  void give_to_rank_here(const ForwardedItem& item);
+  void make_routes_stale(uint32_t world);
+  void begin_route_end(const ForwardedItem& item);
+  void receive_direct(uint32_t from, const ForwardedItem& item);
+  bool pass_route_end(const RouteName& name, bool stale, const ForwardedItem& item);
+
+  ForwardingSite* site_;
+  MovedRanks* moved_;
+  uint32_t me_;
+  // Ranks whose home is here.
+  std::map<uint32_t, HomeRecord> homes_;
+  std::map<MessagePair, Items> held_;  ///< items that came by home while a route is in use
+  // Ranks whose host this process is, or was.
+  std::map<uint32_t, GuestRecord> guests_;
+  std::map<RouteName, RouteEnd> route_ends_;
+  // Ranks that send from here.
+  std::map<MessagePair, Route> routes_;
 };
 
 }  // namespace fgmpi::pt2pt
