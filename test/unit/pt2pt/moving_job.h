@@ -179,6 +179,234 @@ class ModelProcess final : public JobProcess, ForwardingSite {
   std::map<uint32_t, std::deque<ForwardedItem>> queues_;  ///< by local index
 };
 
-inline void JobProcess::push(uint32_t, const Frame&) const {}
+/// The whole job at one moment.
+class Job {
+ public:
+  using MakeProcess = std::function<std::unique_ptr<JobProcess>(Job*, uint32_t process)>;
+  explicit Job(const Case& c, const MakeProcess& make = nullptr)
+      : case_(c), channels_(c.processes * c.processes) {
+    for (uint32_t p = 0; p < c.processes; ++p) {
+      processes_.push_back(make ? make(this, p) : nullptr);
+      if (!processes_.back()) processes_.back() = std::make_unique<ModelProcess>(this, p);
+    }
+    std::vector<uint32_t> ranks(c.processes);
+    for (const Program& program : c.ranks) {
+      const uint32_t home = program.home;
+      EXPECT_LT(ranks[home], kEach);
+      ranks_.push_back({home * kEach + ranks[home]++, home, home, 0});
+    }
+    sent_.resize(ranks_.size() * ranks_.size());
+    received_ = sent_;
+  }
+  Job(const Job& other)
+      : case_(other.case_),
+        ranks_(other.ranks_),
+        channels_(other.channels_),
+        sent_(other.sent_),
+        received_(other.received_) {
+    for (const auto& process : other.processes_) processes_.push_back(process->copy(this));
+  }
+
+  void push(uint32_t from, uint32_t to, const Frame& frame) {
+    EXPECT_NE(from, to);
+    channels_[from * case_.processes + to].push_back(frame);
+  }
+  /// What may happen now: a frame arrives, a rank makes a step, a rank receives a message.
+  std::vector<uint32_t> choices() const {
+    std::vector<uint32_t> out;
+    for (uint32_t c = 0; c < channels_.size(); ++c)
+      if (!channels_[c].empty()) out.push_back(c);
+    for (uint32_t r = 0; r < ranks_.size(); ++r) {
+      const RankState& rank = ranks_[r];
+      if (may_step(r)) out.push_back(kSteps + r);
+      if (rank.at == rank.goes_to && processes_[rank.at]->has_message(rank.world))
+        out.push_back(kReceives + r);
+    }
+    return out;
+  }
+  /// Lets it happen. False: an error, described in *why.
+  bool choose(uint32_t choice, std::string* why) {
+    if (choice >= kReceives) return receive(choice - kReceives, why);
+    if (choice >= kSteps) return step(choice - kSteps), true;
+    const Frame frame = channels_[choice].front();
+    channels_[choice].pop_front();
+    const uint32_t from = choice / case_.processes, to = choice % case_.processes;
+    if (processes_[to]->receive_frame(from, frame)) return true;
+    *why = format("process %u refused a frame of %u", to, from);
+    return false;
+  }
+  /// Is everything over and received?
+  bool is_complete(std::string* why) const {
+    for (uint32_t r = 0; r < ranks_.size(); ++r)
+      if (ranks_[r].next != case_.ranks[r].steps.size())
+        return *why = format("rank %u cannot go on", r), false;
+    if (sent_ != received_) return *why = "a message is lost", false;
+    for (const auto& process : processes_)
+      if (!process->is_empty()) return *why = "an item is kept for ever", false;
+    return true;
+  }
+  std::string describe() const {
+    std::string out;
+    for (uint32_t p = 0; p < processes_.size(); ++p) {
+      out += format("process %u\n", p);
+      processes_[p]->describe(&out);
+    }
+    for (const auto& channel : channels_) {
+      out += "\nchannel";
+      for (const Frame& f : channel)
+        out += format(" %u.%u.%u.%u.%d.%d.%u.%u.%u.%u.%u.%u", f.type, static_cast<unsigned>(f.leg),
+                      static_cast<unsigned>(f.note), f.item.kind, f.item.envelope.source,
+                      f.item.envelope.tag, f.item.world, f.item.process, f.item.target, f.sender,
+                      f.world, f.argument);
+    }
+    out += "\n";
+    for (const RankState& r : ranks_) out += format("%u>%u:%zu ", r.at, r.goes_to, r.next);
+    for (size_t i = 0; i < sent_.size(); ++i) out += format("%d.%d ", sent_[i], received_[i]);
+    return out;
+  }
+
+ private:
+  static constexpr uint32_t kSteps = 1000, kReceives = 2000;
+  struct RankState {
+    uint32_t world, at, goes_to;
+    size_t next;
+  };
+
+  bool may_step(uint32_t r) const {
+    const RankState& rank = ranks_[r];
+    if (rank.at != rank.goes_to) return true;
+    if (rank.next == case_.ranks[r].steps.size()) return false;
+    return case_.ranks[r].steps[rank.next].what == Step::kSend ||
+           processes_[rank.at]->may_depart(rank.world);
+  }
+  void step(uint32_t r) {
+    RankState& rank = ranks_[r];
+    if (rank.at != rank.goes_to) {
+      rank.at = rank.goes_to;
+      return processes_[rank.at]->arrive(rank.world);
+    }
+    const Step& s = case_.ranks[r].steps[rank.next++];
+    if (s.what == Step::kSend)
+      return processes_[rank.at]->send(rank.world, ranks_[s.to].world,
+                                       sent_[r * ranks_.size() + s.to]++);
+    processes_[rank.at]->depart(rank.world, s.to);
+    rank.goes_to = s.to;
+  }
+  bool receive(uint32_t r, std::string* why) {
+    const RankState& rank = ranks_[r];
+    const ForwardedItem item = processes_[rank.at]->take_message(rank.world);
+    size_t from = 0;
+    while (static_cast<int32_t>(ranks_[from].world) != item.envelope.source) ++from;
+    int& received = received_[from * ranks_.size() + r];
+    // The answer to a synchronous send comes at once: its order with other frames does not matter.
+    const Frame ack{Frame::kAck, {}, {}, item, kNoRank, 0, 0};
+    if (item.cookie && !processes_[item.process]->receive_frame(rank.at, ack))
+      return *why = format("process %u refused an answer", item.process), false;
+    if (item.envelope.tag == received++) return true;
+    *why = format("rank %u received message %d of rank %zu where %d is due", r, item.envelope.tag,
+                  from, received - 1);
+    return false;
+  }
+
+  const Case& case_;
+  std::vector<std::unique_ptr<JobProcess>> processes_;
+  std::vector<RankState> ranks_;
+  std::vector<std::deque<Frame>> channels_;
+  std::vector<int> sent_, received_;  ///< by pair of programs
+};
+
+inline void JobProcess::push(uint32_t to, const Frame& frame) const { job_->push(me_, to, frame); }
+
+using Path = std::vector<uint32_t>;
+
+/// Calls visit(path) for a path to each choice of each state of the model that can be met;
+/// path.back() is the choice. Returns the number of ends, and stops at an error, which it reports.
+template <class F>
+size_t explore(const Case& c, F&& visit) {
+  std::unordered_set<std::string> met;
+  std::vector<std::pair<Job, Path>> open;
+  open.emplace_back(Job(c), Path());
+  size_t ends = 0;
+  while (!open.empty()) {
+    auto [job, path] = std::move(open.back());
+    open.pop_back();
+    const auto choices = job.choices();
+    std::string why;
+    if (choices.empty()) {
+      ++ends;
+      if (!job.is_complete(&why)) ADD_FAILURE() << c.name << ": " << why << "\n" << job.describe();
+    }
+    for (uint32_t choice : choices) {
+      Job next(job);
+      Path longer(path);
+      longer.push_back(choice);
+      if (!next.choose(choice, &why)) ADD_FAILURE() << c.name << ": " << why << job.describe();
+      if (::testing::Test::HasFailure()) return ends;
+      visit(longer);
+      if (met.insert(next.describe()).second) open.emplace_back(std::move(next), std::move(longer));
+    }
+  }
+  return ends;
+}
+
+inline const Case kCases[] = {
+    {"a collocated sender", 2, {{0, {move_to(1)}}, {0, {send_to(0), send_to(0), send_to(0)}}}},
+    {"a sender where the rank goes",
+     2,
+     {{0, {move_to(1)}}, {1, {send_to(0), send_to(0), send_to(0), send_to(0)}}}},
+    {"there and back",
+     2,
+     {{0, {move_to(1), move_to(0)}}, {1, {send_to(0), send_to(0), send_to(0)}}}},
+    {"there and back, a collocated sender",
+     2,
+     {{0, {move_to(1), move_to(0)}}, {0, {send_to(0), send_to(0), send_to(0)}}}},
+    {"there and back, a third process",
+     3,
+     {{0, {move_to(1), move_to(0)}}, {2, {send_to(0), send_to(0), send_to(0)}}}},
+    {"on to a third process",
+     3,
+     {{0, {move_to(1), move_to(2)}}, {2, {send_to(0), send_to(0), send_to(0)}}}},
+    {"there, back and there",
+     2,
+     {{0, {move_to(1), move_to(0), move_to(1)}}, {1, {send_to(0), send_to(0), send_to(0)}}}},
+    {"round three processes",
+     3,
+     {{0, {move_to(1), move_to(2), move_to(0)}}, {1, {send_to(0), send_to(0), send_to(0)}}}},
+    {"to a place that it has left",
+     3,
+     {{0, {move_to(1), move_to(2), move_to(1)}}, {2, {send_to(0), send_to(0), send_to(0)}}}},
+    {"a sender that moves", 3, {{0, {}}, {1, {send_to(0), move_to(2), send_to(0), send_to(0)}}}},
+    {"a sender that moves to the receiver",
+     2,
+     {{0, {}}, {1, {send_to(0), move_to(0), send_to(0), send_to(0)}}}},
+    {"a sender that moves away from the receiver",
+     2,
+     {{0, {}}, {0, {send_to(0), move_to(1), send_to(0), send_to(0)}}}},
+    {"a sender that comes back",
+     2,
+     {{0, {}}, {0, {move_to(1), send_to(0), send_to(0), move_to(0), send_to(0)}}}},
+    {"a sender that goes on",
+     3,
+     {{0, {}}, {1, {move_to(2), send_to(0), send_to(0), move_to(0), send_to(0), send_to(0)}}}},
+    {"both move to one process",
+     3,
+     {{0, {move_to(2)}}, {1, {send_to(0), move_to(2), send_to(0), send_to(0)}}}},
+    {"both exchange their places",
+     2,
+     {{0, {move_to(1)}}, {1, {send_to(0), move_to(0), send_to(0), send_to(0)}}}},
+    {"both go and come back",
+     2,
+     {{0, {move_to(1), move_to(0)}},
+      {1, {move_to(0), send_to(0), send_to(0), move_to(1), send_to(0)}}}},
+    {"two senders",
+     3,
+     {{0, {move_to(1)}}, {1, {send_to(0), send_to(0)}}, {2, {send_to(0), send_to(0)}}}},
+    {"both send and move",
+     2,
+     {{0, {send_to(1), move_to(1), send_to(1)}}, {1, {send_to(0), move_to(0), send_to(0)}}}},
+    {"a rank that sends to itself",
+     2,
+     {{0, {send_to(0), move_to(1), send_to(0), move_to(0), send_to(0)}}}},
+};
 
 }  // namespace fgmpi::pt2pt::testing
