@@ -28,6 +28,9 @@ void AddressVector::init(const std::vector<uint32_t>& starts, uint32_t me) {
   me_ = me;
   my_first_ = starts[me];
   my_count_ = starts[me + 1] - starts[me];
+  direct_count_ = my_count_;
+  direct_uniform_ = uniform_;
+  moved_ = {};
   hosted_.clear();
   count_locals();
 }
@@ -53,7 +56,7 @@ uint32_t AddressVector::add_range(std::span<const uint32_t> counts) {
   const auto processes = static_cast<uint32_t>(counts.size());
   uint64_t ranks = 0;
   for (uint32_t count : counts) ranks += count;
-  uniform_ = 0;
+  set_uniform(0);
   for (size_t i = 0; i < holes_.size(); ++i) {
     const Hole hole = holes_[i];
     const uint32_t room = first(hole.process + hole.processes) - first(hole.process);
@@ -74,7 +77,7 @@ uint32_t AddressVector::add_range(std::span<const uint32_t> counts) {
     return hole.process;
   }
   if (all_ranks_ + ranks >= uint64_t{1} << 31) {
-    if (all_processes() == processes_) uniform_ = own_uniform_;
+    if (all_processes() == processes_) set_uniform(own_uniform_);
     return kNoRange;
   }
   const uint32_t process = all_processes();
@@ -108,7 +111,7 @@ void AddressVector::remove_range(uint32_t first_process, uint32_t processes) {
   all_ranks_ = first(hole.process);
   elements_.resize(hole.process);
   elements_.shrink_to_fit();
-  if (all_processes() == processes_) uniform_ = own_uniform_;
+  if (all_processes() == processes_) set_uniform(own_uniform_);
 }
 
 uint32_t AddressVector::search(uint32_t w) const {
@@ -162,7 +165,27 @@ bool AddressVector::is_hosted_here(uint32_t w, uint32_t* local) const {
   return at.process == me_;
 }
 
+// ---- Ranks that move ----------------------------------------------------------------------------
+
+void AddressVector::let_ranks_move() { direct_count_ = direct_uniform_ = 0; }
+
+Location AddressVector::destination_slowly(uint32_t w) const {
+  if (ranks_move() && w < world_size_) return {kByWorld, w};
+  return locate(w);
+}
+
+Location AddressVector::as_destination(const Location& location) const {
+  if (!ranks_move() || location.process >= processes_ || location.local >= count(location.process))
+    return location;
+  return {kByWorld, first(location.process) + location.local};
+}
+
 uint32_t AddressVector::global_of(uint32_t process, uint32_t local) const {
+  if (process == kByWorld) return local;
+  if (process == me_ && local >= my_count_) {
+    const uint32_t guest = moved_.guest_at(local);
+    if (guest != MovedRanks::kNone) return guest;
+  }
   if (local < count(process)) return first(process) + local;
   for (const HostedRange& range : hosted_)
     for (uint32_t k = 0; k < range.hosts.size(); ++k) {

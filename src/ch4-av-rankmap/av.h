@@ -23,8 +23,14 @@
 //
 // A range is released when its job is not connected any more; later ranges fill the hole. While any
 // range exists, locate() calls locate_slowly(): so programs without connections pay nothing for
-// connections. Thread rule: one thread. Invariant: first() ascends; sizes may differ between
-// processes. Source: IPDPS'17 section III (12-byte AV elements); design section 5.
+// connections.
+//
+// Ranks that move (let_ranks_move()) keep their home, which locate() names. Their user's messages
+// go to destination(), which then names every rank of the own job by its world rank: the process is
+// found anew at each send (src/pt2pt/moved_endpoints.h). Other jobs pay no instruction for that.
+//
+// Thread rule: one thread. Invariant: first() ascends; sizes may differ between processes. Source:
+// IPDPS'17 section III (12-byte AV elements); design section 5.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +39,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "ch4-av-rankmap/moved_ranks.h"
 
 namespace fgmpi {
 
@@ -43,6 +50,11 @@ struct Location {
 /// Stands for a process that is not known here: that of a rank of a system-ranked communicator.
 /// Location::local is then the rank in the communicator.
 inline constexpr uint32_t kUnknownProcess = 0xfffffffeu;
+/// Stands for the process of a destination that is found at each send, in a job whose ranks move.
+/// Location::local is then the world rank.
+inline constexpr uint32_t kByWorld = 0xfffffffdu;
+/// Does a destination's process have yet to be found?
+inline bool is_unresolved(uint32_t process) { return process >= kByWorld; }
 /// The world rank that the map of a system-ranked communicator returns for a rank that it does not
 /// know (-1).
 inline constexpr uint32_t kUnknownWorld = 0xffffffffu;
@@ -130,7 +142,8 @@ class AddressVector {
   }
   /// The global rank of a local index; kNoRange where no rank has it.
   uint32_t global_of_local(uint32_t local) const { return global_of(me_, local); }
-  /// The global rank of <process, local index>, for any process: the inverse of locate().
+  /// The global rank of <process, local index>, for any process: the inverse of locate() and of
+  /// destination(). Guests are found in their host only.
   uint32_t global_of(uint32_t process, uint32_t local) const;
   /// An upper bound of all local indices in use.
   uint32_t locals() const { return locals_; }
@@ -158,6 +171,29 @@ class AddressVector {
     const uint32_t p = divide(w + uint64_t{1});
     return {p, w - elements_[p].first};
   }
+
+  // ---- Ranks that move --------------------------------------------------------------------------
+  /// From now on destination() returns <kByWorld, world rank> for all ranks of the own job.
+  /// REQUIRES: init() was called, which undoes it.
+  void let_ranks_move();
+  bool ranks_move() const { return direct_count_ == 0; }
+  /// How many of the process's first ranks are destinations without further ado: my_count(), or 0
+  /// where ranks move.
+  uint32_t direct_count() const { return direct_count_; }
+  /// As is_mine(), for the destination of a user's message; false for all ranks where ranks move.
+  bool is_direct(uint32_t w, uint32_t* local) const {
+    *local = w - my_first_;
+    return *local < direct_count_;
+  }
+  /// As locate(), for the destination of a user's message.
+  Location destination(uint32_t w) const {
+    if (__builtin_expect(direct_uniform_ == 0, 0)) return destination_slowly(w);
+    const uint32_t p = divide(w + uint64_t{1});
+    return {p, w - elements_[p].first};
+  }
+  /// The destination that names the same rank as a location of locate().
+  Location as_destination(const Location& location) const;
+  MovedRanks& moved() { return moved_; }
   /// The element to which a rank belongs. Differs from process_of() only for hosted ranks.
   uint32_t element_of(uint32_t w) const { return uniform_ ? divide(w + uint64_t{1}) : search(w); }
 
@@ -167,6 +203,11 @@ class AddressVector {
   }
   uint32_t search(uint32_t w) const;
   Location locate_slowly(uint32_t w) const;
+  Location destination_slowly(uint32_t w) const;
+  void set_uniform(uint32_t count) {
+    uniform_ = count;
+    direct_uniform_ = ranks_move() ? 0 : count;
+  }
   struct HostedRange {
     uint32_t first_process;
     std::vector<Host> hosts;
@@ -191,6 +232,9 @@ class AddressVector {
   uint32_t all_ranks_ = 0;
   uint32_t processes_ = 0, world_size_ = 0, me_ = 0, my_first_ = 0, my_count_ = 0;
   uint32_t locals_ = 0;
+  uint32_t direct_count_ = 0;    ///< my_count_, or 0 where ranks move
+  uint32_t direct_uniform_ = 0;  ///< uniform_, or 0 where ranks move
+  MovedRanks moved_;
 };
 
 /// The one address vector of this process.

@@ -47,6 +47,45 @@ TEST(AddressVector, RandomProcesses) {
   }
 }
 
+TEST(AddressVector, DestinationsWhereRanksMove) {
+  for (const std::vector<uint32_t>& starts :
+       {std::vector<uint32_t>{0, 3, 6, 9}, std::vector<uint32_t>{0, 1, 6, 9}}) {
+    AddressVector av;
+    av.init(starts, 1);
+    EXPECT_FALSE(av.ranks_move());
+    EXPECT_EQ(av.direct_count(), av.my_count());
+    uint32_t local;
+    for (uint32_t w = 0; w < 9; ++w) {
+      EXPECT_EQ(av.destination(w).process, av.locate(w).process);
+      EXPECT_EQ(av.destination(w).local, av.locate(w).local);
+      EXPECT_EQ(av.is_direct(w, &local), av.is_mine(w, &local));
+      EXPECT_EQ(av.as_destination(av.locate(w)).process, av.locate(w).process);
+    }
+    av.let_ranks_move();
+    const std::vector<uint32_t> other_job{2};
+    const uint32_t other = av.add_range(other_job);
+    EXPECT_TRUE(av.ranks_move());
+    for (uint32_t w = 0; w < 9; ++w) {
+      EXPECT_FALSE(av.is_direct(w, &local));
+      EXPECT_EQ(av.destination(w).process, kByWorld);
+      EXPECT_EQ(av.destination(w).local, w);
+      EXPECT_TRUE(is_unresolved(av.destination(w).process));
+      EXPECT_EQ(av.as_destination(av.locate(w)).local, w);
+      EXPECT_EQ(av.global_of(kByWorld, w), w);
+    }
+    EXPECT_EQ(av.destination(10).process, other) << "ranks of other jobs stay";
+    EXPECT_EQ(av.as_destination(av.locate(10)).process, other);
+    av.moved().add_guest(8, av.my_count() + 4);
+    EXPECT_EQ(av.global_of_local(av.my_count() + 4), 8u);
+    av.remove_range(other, 1);
+    EXPECT_EQ(av.destination(2).process, kByWorld);
+    EXPECT_EQ(av.locate(2).process, starts[1] == 3 ? 0u : 1u);
+    av.init(starts, 1);
+    EXPECT_FALSE(av.ranks_move());
+    EXPECT_EQ(av.global_of_local(av.my_count() + 4), AddressVector::kNoRange);
+  }
+}
+
 TEST(AddressVector, AddressAndTransportShareAWord) {
   AddressVector av;
   av.init({0, 2, 4}, 0);
