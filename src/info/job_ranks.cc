@@ -143,6 +143,7 @@ std::string world_rank(int64_t rank) { return kWorldRank + std::to_string(rank) 
 /// Stands for a peer until all processes of the job are known: "<kPeer>PROCESS.LOCAL<kPeer>".
 constexpr char kPeer = '\1';
 std::string mark_of_peer(const pt2pt::Peer& to) {
+  if (to.process == kByWorld) return "to " + world_rank(to.local);
   if (to.local == pt2pt::kProcessEndpoint) return format("to process %u", to.process);
   return kPeer + std::to_string(to.process) + "." + std::to_string(to.local) + kPeer;
 }

@@ -133,6 +133,8 @@ class Engine final : public transport::FrameSink {
   /// Enters a send that expects an answer; returns the cookie that the answer will have.
   uint64_t expect_answer(SendOp* op) { return sends_.put(op); }
   uint32_t expected_answers() const { return sends_.used(); }
+  /// Removes a send from those that expect an answer; nullptr: the cookie is stale.
+  SendOp* take_expected(uint64_t cookie) { return sends_.take(cookie); }
   /// Ends, with the error of status(), the sends for which is_meant(op) is true, of those that
   /// expect an answer.
   template <class F, class G>
@@ -166,12 +168,21 @@ class Engine final : public transport::FrameSink {
     const uint64_t to_return = peers.add_to_return(process, FlowControl::charge(bytes));
     if (__builtin_expect(flow.is_credit_due(to_return), 0)) send_credit(process);
   }
+  /// Begins to receive an eager message of several frames into `op`. False, with nothing done: no
+  /// message can begin so.
+  bool begin_pieces(const transport::Header& h, RecvOp* op, const void* payload, size_t length) {
+    if (!may_arrive(h, length)) return false;
+    begin_arriving(h, op, nullptr);
+    receive_piece(h.src_process, payload, length);
+    return true;
+  }
   /// Drops the record of peers.arriving(process). REQUIRES: there is one.
   void remove_arriving(uint32_t process);
 
   // ---- Counts of frames -------------------------------------------------------------------------
   uint64_t frames_sent() const { return frames_sent_; }
   uint64_t frames_received() const { return frames_received_; }
+  void count_received() { ++frames_received_; }
   /// See pt2pt::discount_frames().
   void discount_frames(uint64_t sent, uint64_t received) {
     frames_sent_ -= sent;
@@ -369,6 +380,8 @@ bool send_bytes_by_decider(const void* data, uint64_t bytes, Peer to, const Enve
 /// The tier "operation": begins a send that could not complete at once. May complete it. REQUIRES:
 /// op->buffer, ->to and ->envelope are set.
 void begin_send(SendOp* op, SendMode mode);
+/// As begin_send(), to a process that has been found. REQUIRES: op->size is set.
+void begin_send_to(Peer to, SendOp* op, SendMode mode);
 
 /// Finds the address of a destination of which only the rank is known: sets op->to and returns true
 /// where the address is known by now. Otherwise the send waits, and start_waiting_sends() starts

@@ -24,7 +24,7 @@ void fail(RecvOp* op, uint32_t process) {
 }
 
 void end_sends(uint32_t process) {
-  g_engine.fail_sends([&](const SendOp* op) { return op->to.process == process; },
+  g_engine.fail_sends([&](const SendOp* op) { return op->process == process; },
                       [&] { return process_failed(process); });
 }
 

@@ -133,8 +133,7 @@ bool send_scattered_at_once(const Buffer& buffer, Peer to, const Envelope& envel
 
 /// Lets the receiver read the message from the sender's memory, where its bytes are a row; else the
 /// receiver asks for data frames (Engine::push_stream).
-void expose(SendOp* op) {
-  const uint32_t process = op->to.process;
+[[gnu::always_inline]] inline void expose(SendOp* op, uint32_t process) {
   op->frame.header.addr = reinterpret_cast<uintptr_t>(op->data);
   if (!op->data) return;
   sched::keep_unpacked(op->data, op->size);
@@ -143,9 +142,9 @@ void expose(SendOp* op) {
 }
 
 /// The tier "operation" between processes: eager where its window allows it, else by rendezvous.
-void begin_remote_send(SendOp* op, SendMode mode) {
+[[gnu::always_inline]] inline void begin_remote_send(SendOp* op, Peer to, SendMode mode) {
   Engine& e = g_engine;
-  const uint32_t process = op->to.process;
+  const uint32_t process = to.process;
   const bool in_window = may_go_eagerly(process, op->size);
   const uint64_t longest_eager = e.flow.longest_eager(g_av.transport_bit(process));
   const bool eager = in_window || op->size <= std::min(kRequestRoom, longest_eager);
@@ -158,7 +157,7 @@ void begin_remote_send(SendOp* op, SendMode mode) {
   const FrameKind answered_eager = past_limit ? kEagerPastLimit : kEagerSync;
   const FrameKind kind = !eager ? request : answered ? answered_eager : kEager;
   Header& h = op->frame.header;
-  h = message_header(kind, op->to, op->envelope, op->size);
+  h = message_header(kind, to, op->envelope, op->size);
   if (answered) {
     op->cookie = e.expect_answer(op);
     h.cookie = op->cookie;
@@ -166,7 +165,7 @@ void begin_remote_send(SendOp* op, SendMode mode) {
   if (eager)
     e.peers.add_in_flight(process, FlowControl::charge(op->size));
   else
-    expose(op);
+    expose(op, process);
   op->frame.payload = eager ? op->data : nullptr;
   op->frame.length = eager ? static_cast<uint32_t>(op->size) : 0;
   op->frame.role = answered ? DeferredFrame::kOfSend : DeferredFrame::kLastOfSend;
@@ -289,24 +288,31 @@ bool send_buffer_at_once(const Buffer& buffer, Peer to, const Envelope& envelope
 
 namespace {
 /// The tier "operation" within a process: the message waits at its receiver.
-void begin_local_send(SendOp* op, SendMode mode) {
+[[gnu::always_inline]] inline void begin_local_send(SendOp* op, Peer to, SendMode mode) {
   op->kind = UnexpectedMessage::kLocal;
   op->answer = mode != SendMode::kSynchronous && g_engine.flow.is_eager_local(op->size)
                    ? AnswerTime::kPastLimit
                    : AnswerTime::kWhenMatched;
   g_engine.counters.count_message(Counters::kLocal, op->size);
-  if (__builtin_expect(decided_by_others(op->to, op->envelope), 0))
-    return g_message_decider->add_message(op->to.local, op);
-  push_unexpected(g_engine.at(op->to.local), op);
+  if (__builtin_expect(decided_by_others(to, op->envelope), 0))
+    return g_message_decider->add_message(to.local, op);
+  push_unexpected(g_engine.at(to.local), op);
+}
+
+/// In line, like the two above, in both of its callers: the second one is for ranks that move.
+[[gnu::always_inline]] inline void begin_send_at(Peer to, SendOp* op, SendMode mode) {
+  op->process = to.process;
+  if (to.process != g_engine.me()) return begin_remote_send(op, to, mode);
+  begin_local_send(op, to, mode);
 }
 }  // namespace
+
+void begin_send_to(Peer to, SendOp* op, SendMode mode) { begin_send_at(to, op, mode); }
 
 void begin_send(SendOp* op, SendMode mode) {
   op->size = static_cast<uint64_t>(op->buffer->bytes());
   if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !resolve_address(op, mode)) return;
-  op->process = op->to.process;
-  if (op->to.process != g_engine.me()) return begin_remote_send(op, mode);
-  begin_local_send(op, mode);
+  begin_send_at(op->to, op, mode);
 }
 
 // ---- Blocking -----------------------------------------------------------------------------------

@@ -74,8 +74,7 @@ class ExchangeRequest final : public Request {
   }
   bool awaits(WaitFor* out) const override {
     if (exchange.source != MPI_PROC_NULL && !recv_.done) return awaited_source(recv_.envelope, out);
-    out->peer = send_.to;
-    return send_.to.process != kUnknownProcess;
+    return awaited_destination(send_, out);
   }
   static void received(RecvOp* op) { static_cast<ExchangeRequest*>(op->owner)->half_done(); }
   static void sent(SendOp* op) {

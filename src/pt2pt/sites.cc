@@ -66,6 +66,11 @@ bool awaited_source(const Envelope& pattern, WaitFor* out) {
          g_naming.locate(pattern.ctx, pattern.source, &out->peer);
 }
 
+bool awaited_destination(const SendOp& op, WaitFor* out) {
+  out->peer = op.to.process == kByWorld ? g_av.locate(op.to.local) : op.to;
+  return op.to.process != kUnknownProcess;
+}
+
 void SendSite::words(const WaitSite* site, std::string* out) {
   describe_send(*static_cast<const SendSite*>(site)->op, out);
 }
@@ -94,10 +99,8 @@ void RequestsSite::words(const WaitSite* site, std::string* out) {
 }
 
 bool awaited(const sched::WaitSite* site, WaitFor* out) {
-  if (site->describe == SendSite::words) {
-    out->peer = static_cast<const SendSite*>(site)->op->to;
-    return out->peer.process != kUnknownProcess;
-  }
+  if (site->describe == SendSite::words)
+    return awaited_destination(*static_cast<const SendSite*>(site)->op, out);
   if (site->describe == RecvSite::words)
     return awaited_source(static_cast<const RecvSite*>(site)->op->envelope, out);
   if (site->describe == ProbeSite::words)
@@ -113,10 +116,7 @@ bool awaited(const sched::WaitSite* site, WaitFor* out) {
 }
 
 void SendRequest::describe(std::string* out) const { describe_send(op, out); }
-bool SendRequest::awaits(WaitFor* out) const {
-  out->peer = op.to;
-  return op.to.process != kUnknownProcess;
-}
+bool SendRequest::awaits(WaitFor* out) const { return awaited_destination(op, out); }
 void RecvRequest::describe(std::string* out) const { describe_recv(op.envelope, op.capacity, out); }
 bool RecvRequest::awaits(WaitFor* out) const { return awaited_source(op.envelope, out); }
 

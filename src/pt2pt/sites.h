@@ -62,6 +62,8 @@ void describe_send(const SendOp& op, std::string* out);
 /// Sets whom this wait is for; false when that is not one proclet or process.
 bool awaited(const sched::WaitSite* site, WaitFor* out);
 bool awaited_source(const Envelope& pattern, WaitFor* out);
+/// Whom a send waits for; false while that is not known. A rank that moves is named by its home.
+bool awaited_destination(const SendOp& op, WaitFor* out);
 
 }  // namespace fgmpi::pt2pt
 

@@ -38,6 +38,7 @@ void Engine::begin(uint32_t me, uint32_t processes) {
   me_ = me;
   processes_ = processes;
   counters = {};
+  frames_sent_ = frames_received_ = bad_frames_ = 0;
   lent_ = 0;
 }
 
