@@ -10,6 +10,7 @@
 //   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
 //   kRendezvous  a sender in another process waits for a pull
 //   kPulling     a rendezvous that is being pulled before its match (buffer_limit.h)
+//   kMoving, kMovingMore, kMoveNote      items and notes about ranks that move (moved_endpoints.h)
 //   kPulled      a rendezvous pulled before its match: payload behind the object; the sender has
 //                been answered
 //   kHeldBack    of another kind, which the decider knows: it takes the match (message_decider.h)
@@ -58,6 +59,9 @@ enum FrameKind : uint8_t {
   kMore,
   kEagerPastLimit,
   kRequestPastLimit,
+  kMoving,
+  kMovingMore,
+  kMoveNote,
 };
 inline bool is_request(uint64_t kind) { return kind == kRequest || kind == kRequestPastLimit; }
 /// When the sender of a message gets an answer.
