@@ -117,7 +117,7 @@ struct PredictedTransfer {
   NextEvent event : 4 = NextEvent::kSend;
   AccessStage stage : 4 = AccessStage::kNone;
   /// The message's own kind while it is kHeldBack.
-  pt2pt::UnexpectedMessage::Kind kind{};
+  pt2pt::UnexpectedMessage::UnexpectedKind kind{};
   bool of_receiver : 1 = false;  ///< its event is one of its receiver
   bool is_part : 1 = false;
   bool is_inside : 1 = false;                       ///< both ranks are on one node

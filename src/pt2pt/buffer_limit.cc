@@ -27,7 +27,7 @@ struct EarlyPull {
 bool is_past_limit(const UnexpectedMessage* u) {
   return u->answer == AnswerTime::kPastLimit &&
          (u->kind == UnexpectedMessage::kLocal || u->kind == UnexpectedMessage::kEager ||
-          u->kind == UnexpectedMessage::kRendezvous);
+          u->kind == UnexpectedMessage::kRendezvous || u->kind == UnexpectedMessage::kForwarded);
 }
 
 /// Calls f for each message that waits in this process.
@@ -96,8 +96,8 @@ struct Replaced {
 UnexpectedMessage* replacement(UnexpectedMessage* u, std::vector<SendOp*>* copied,
                                std::vector<Replaced>* requests) {
   if (!is_past_limit(u)) return u;
-  if (u->kind == UnexpectedMessage::kEager) {
-    g_engine.send_ack(u->process, u->cookie);
+  if (u->kind == UnexpectedMessage::kEager || u->kind == UnexpectedMessage::kForwarded) {
+    answer_send(u->process, u->cookie);
     u->answer = AnswerTime::kNone;
     return u;
   }

@@ -193,6 +193,8 @@ void consume(UnexpectedMessage* u, RecvOp* op) {
     }
     case UnexpectedMessage::kHeldBack:
       return g_message_decider->match_held_back(u, op);
+    case UnexpectedMessage::kForwarded:
+      return consume_forwarded(u, op);
   }
 }
 

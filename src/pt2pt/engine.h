@@ -390,6 +390,11 @@ bool resolve_address(SendOp* op, SendMode mode);
 /// Removes a send from those that wait for an address. False: it did not wait.
 bool stop_waiting_for_address(SendOp* op);
 
+/// Completes a receive with a message of kind kForwarded.
+void consume_forwarded(UnexpectedMessage* u, RecvOp* op);
+/// Acknowledges a message, also to a send of this process.
+void answer_send(uint32_t process, uint64_t cookie);
+
 inline Message* as_message(UnexpectedMessage* u) { return reinterpret_cast<Message*>(u); }
 inline UnexpectedMessage* as_unexpected(Message* m) {
   return reinterpret_cast<UnexpectedMessage*>(m);

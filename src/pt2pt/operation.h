@@ -10,9 +10,10 @@
 //   kLocal       the object is the SendOp of a collocated sender that waits; copied from its buffer
 //   kRendezvous  a sender in another process waits for a pull
 //   kPulling     a rendezvous that is being pulled before its match (buffer_limit.h)
-//   kMoving, kMovingMore, kMoveNote      items and notes about ranks that move (moved_endpoints.h)
 //   kPulled      a rendezvous pulled before its match: payload behind the object; the sender has
 //                been answered
+//   kForwarded   an eager message that came by the ways of forwarding.h; addr: the process that
+//                returns its credit
 //   kHeldBack    of another kind, which the decider knows: it takes the match (message_decider.h)
 //
 // Frames (transport::Header::kind):
@@ -32,6 +33,7 @@
 //   kEagerPastLimit, kRequestPastLimit   kEagerSync and kRequest of a standard send that the window
 //                        keeps from being kEager: when all ranks wait, it is answered before its
 //                        match (buffer_limit.h)
+//   kMoving, kMovingMore, kMoveNote      items and notes about ranks that move (moved_endpoints.h)
 //
 // Thread rule: one thread. Nothing here switches.
 #pragma once
@@ -130,13 +132,22 @@ struct PartRecvOp : RecvOp {
 };
 
 struct UnexpectedMessage : Arrived {
-  enum Kind : uint8_t { kEager, kArriving, kLocal, kRendezvous, kPulling, kPulled, kHeldBack };
+  enum UnexpectedKind : uint8_t {
+    kEager,
+    kArriving,
+    kLocal,
+    kRendezvous,
+    kPulling,
+    kPulled,
+    kHeldBack,
+    kForwarded
+  };
   uint64_t size;
   uint64_t cookie;  ///< the sender's cookie, where it expects an answer
   /// kRendezvous: the sender's buffer; kArriving: the Arriving; kPulling: the EarlyPull.
   uint64_t addr;
   uint32_t process;  ///< the process that sent it
-  Kind kind;
+  UnexpectedKind kind;
   AnswerTime answer;  ///< the answer that the sender expects; kLocal: kWhenMatched or kPastLimit
   uint8_t size_class;
   bool queued;
