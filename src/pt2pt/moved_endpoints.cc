@@ -278,4 +278,81 @@ void consume_forwarded(UnexpectedMessage* u, RecvOp* op) {
   complete_op(op);
 }
 
+// ---- Frames to the home of a rank that has left -------------------------------------------------
+
+namespace {
+
+/// A message of several frames to a rank that has left.
+struct DivertedMessage {
+  RecvOp op;  ///< receives the message into the memory behind `item.message`
+  Outcome outcome;
+  ForwardedItem item;
+
+  static void complete(RecvOp* op) {
+    const std::unique_ptr<DivertedMessage> self(static_cast<DivertedMessage*>(op->owner));
+    forwarding().receive_plain(self->item);
+  }
+};
+
+void divert(const Header& h, uint32_t world, const void* payload, size_t length) {
+  Engine& e = g_engine;
+  const bool eager = !is_request(h.kind), whole = h.size == length;
+  const Envelope envelope{h.ctx, h.src_rank, h.tag};
+  UnexpectedMessage* u =
+      new_message(eager ? UnexpectedMessage::kForwarded : UnexpectedMessage::kRendezvous, envelope,
+                  h.size, answer_of(h.kind), h.cookie);
+  if (!u) out_of_memory("a message to a rank that has moved", h.size);
+  u->process = h.src_process;
+  ForwardedItem item;
+  item.envelope = envelope;
+  item.world = world;
+  item.process = h.src_process;
+  item.message = u;
+  if (!eager) return forwarding().receive_plain(item);
+  if (whole) {
+    if (length) copy_bytes(u->payload(), payload, length);
+    set_account(u, e.me());
+    return forwarding().receive_plain(item);
+  }
+  set_account(u, kNoRank);  // the engine returns the credit when the last frame has come
+  auto* message = new DivertedMessage;
+  message->item = item;
+  RecvOp& op = message->op;
+  op.outcome = &message->outcome;
+  op.data = u->payload();
+  op.capacity = u->size;
+  op.buffer = nullptr;
+  op.finish = DivertedMessage::complete;
+  op.owner = message;
+  Header unanswered = h;
+  unanswered.kind = kEager;
+  if (e.begin_pieces(unanswered, &op, payload, length)) return;
+  e.count_bad_frame();
+  delete message;
+  drop_unexpected(u);
+}
+
+}  // namespace
+
+bool divert_frame(const Header& h, const void* payload, size_t length) {
+  switch (h.kind) {
+    case kEager:
+    case kEagerSync:
+    case kRequest:
+    case kEagerPastLimit:
+    case kRequestPastLimit:
+      break;
+    default:
+      return false;
+  }
+  if (h.src_process >= g_engine.processes() || h.dst_local >= g_av.my_count() ||
+      !is_of_moving_plane(h.ctx))
+    return false;
+  const uint32_t world = g_av.my_first() + h.dst_local;
+  if (!forwarding().diverts(world)) return false;
+  g_engine.count_received();
+  divert(h, world, payload, length);
+  return true;
+}
+
 }  // namespace fgmpi::pt2pt

@@ -10,6 +10,8 @@
 #include "pt2pt/deadlock.h"
 #include "pt2pt/lost.h"
 #include "pt2pt/message_decider.h"
+#include "pt2pt/moved_endpoints.h"
+#include "pt2pt/moved_frames.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
 
@@ -42,9 +44,14 @@ class EngineMemorySink final : public transport::MemorySink {
 };
 }  // namespace
 
+namespace {
+bool g_ranks_move = false;
+}
+void let_ranks_move(bool move) { g_ranks_move = move; }
+
 transport::Sinks sinks() {
   static auto& memory = *new EngineMemorySink;  // never destroyed
-  return {&g_engine, &memory};
+  return {g_ranks_move ? moving_sink() : &g_engine, &memory};
 }
 
 bool progress() {
@@ -136,6 +143,7 @@ Status init(const Setup& setup) {
   e.flow.begin(e.processes());
   for (int bit = 0; bit < 2; ++bit)
     if (setup.transports[bit]) e.flow.set_limits(bit, *setup.transports[bit]);
+  if (g_ranks_move) begin_forwarding();
   start_detection();
   sched::add_trimmer(trim_requests);
   return {};
