@@ -390,6 +390,12 @@ bool resolve_address(SendOp* op, SendMode mode);
 /// Removes a send from those that wait for an address. False: it did not wait.
 bool stop_waiting_for_address(SendOp* op);
 
+// Destinations that are named by their world rank, in jobs whose ranks move (moved_endpoints.cc).
+/// Sets *to to where the next message of the envelope is to be sent. False, with nothing changed:
+/// the message must be forwarded as an item, or the address is not known.
+bool find_peer(Peer* to, const Envelope& envelope);
+void begin_send_by_world(SendOp* op, SendMode mode);
+void cancel_send_by_world(SendOp* op);
 /// Completes a receive with a message of kind kForwarded.
 void consume_forwarded(UnexpectedMessage* u, RecvOp* op);
 /// Acknowledges a message, also to a send of this process.

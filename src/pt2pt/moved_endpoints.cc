@@ -38,6 +38,13 @@ UnexpectedMessage* new_message(UnexpectedMessage::UnexpectedKind kind, const Env
   return u;
 }
 
+/// The rank that sends now, or kNoRank: a thread, or a send that something else than a rank begins.
+uint32_t sending_rank() {
+  const sched::Proclet* p = sched::current();
+  if (!p || p->kind != sched::ProcletKind::kRank) return kNoRank;
+  return g_av.global_of_local(p->index);
+}
+
 /// Makes a send one that waits for a pull: its message is with it until data frames are asked for.
 UnexpectedMessage* make_request(SendOp* op) {
   Engine& e = g_engine;
@@ -262,6 +269,92 @@ void describe_moved(std::string* out) {
 }
 
 // ---- Sends --------------------------------------------------------------------------------------
+
+bool find_peer(Peer* to, const Envelope& envelope) {
+  if (to->process != kByWorld) return false;
+  uint32_t local = 0;
+  switch (forwarding().choose_way(envelope, to->local, sending_rank(), &local)) {
+    case SendWay::kToHome:
+      *to = g_av.locate(to->local);
+      return true;
+    case SendWay::kHere:
+      *to = {g_engine.me(), local};
+      return true;
+    case SendWay::kForwarded:
+      return false;
+  }
+  return false;
+}
+
+namespace {
+
+/// Sends an operation's message as an item.
+void send_as_item(SendOp* op, uint32_t world, SendMode mode) {
+  Engine& e = g_engine;
+  const uint64_t n = op->size;
+  const bool in_window = e.flow.window_allows(g_items_in_flight, n);
+  const bool eager = in_window && e.flow.is_eager_local(n);
+  const bool synchronous = mode == SendMode::kSynchronous;
+  op->answer = synchronous || in_window ? AnswerTime::kWhenMatched : AnswerTime::kPastLimit;
+  op->process = g_av.process_of(world);
+  e.count_message(op->process, n);
+  UnexpectedMessage* u = nullptr;
+  if (eager)
+    u = new_message(UnexpectedMessage::kForwarded, op->envelope, n,
+                    synchronous ? AnswerTime::kWhenMatched : AnswerTime::kNone, 0);
+  if (u) {
+    const Buffer& b = *op->buffer;
+    if (b.type.contiguous()) {
+      if (n) copy_bytes(u->payload(), bytes_of(b), n);
+    } else {
+      datatype::pack(b.address, b.count, b.type, u->payload());
+    }
+    set_account(u, e.me());
+    g_items_in_flight += FlowControl::charge(n);
+    if (synchronous) {
+      op->cookie = u->cookie = e.expect_answer(op);
+      op->over = false;
+      op->frame.header = e.header_for(kEagerSync, op->cookie);
+    }
+  } else {
+    u = make_request(op);
+  }
+  const bool complete = u->kind == UnexpectedMessage::kForwarded && !synchronous;
+  ForwardedItem item;
+  item.envelope = op->envelope;
+  item.world = world;
+  item.process = e.me();
+  item.message = u;
+  forwarding().send(item, sending_rank());
+  if (complete) complete_op(op);
+}
+
+}  // namespace
+
+void begin_send_by_world(SendOp* op, SendMode mode) {
+  op->cookie = 0;
+  Peer to = op->to;
+  if (!find_peer(&to, op->envelope)) return send_as_item(op, to.local, mode);
+  if (send_buffer_at_once(*op->buffer, to, op->envelope, mode)) return complete_op(op);
+  op->addr = to.local;
+  begin_send_to(to, op, mode);
+}
+
+void cancel_send_by_world(SendOp* op) {
+  if (op->queued) {
+    remove_unexpected(g_engine.at(static_cast<uint32_t>(op->addr)), op);
+    op->cancelled = true;
+    return complete_op(op);
+  }
+  if (op->cookie == 0) return;
+  ForwardedItem item;
+  item.kind = ForwardedItem::kCancel;
+  item.envelope = op->envelope;
+  item.world = op->to.local;
+  item.process = g_engine.me();
+  item.cookie = op->cookie;
+  forwarding().send(item, sending_rank());
+}
 
 void answer_send(uint32_t process, uint64_t cookie) {
   Engine& e = g_engine;

@@ -90,13 +90,25 @@ bool may_go_at_once(uint32_t process, uint64_t n) {
   return e.flow.fits_copied_frame(g_av.transport_bit(process), n) && e.window_allows(process, n);
 }
 
+/// The tier "at once" to a destination whose process has yet to be found. Out of line, so that the
+/// other ways keep the destination in registers.
+[[gnu::noinline]] bool send_unresolved_at_once(const void* data, uint64_t n, Peer to,
+                                               const Envelope& envelope, SendMode mode) {
+  return find_peer(&to, envelope) && send_bytes_at_once(data, n, to, envelope, mode);
+}
+[[gnu::noinline]] bool send_unresolved_at_once(const Buffer& buffer, Peer to,
+                                               const Envelope& envelope, SendMode mode) {
+  return find_peer(&to, envelope) && send_buffer_at_once(buffer, to, envelope, mode);
+}
+
 /// The tier "at once" for a buffer that is not contiguous, to another process.
 bool send_scattered_across(const Buffer& buffer, Peer to, const Envelope& envelope, SendMode mode) {
   Engine& e = g_engine;
   const auto n = static_cast<uint64_t>(buffer.bytes());
-  if (mode == SendMode::kSynchronous || to.process == kUnknownProcess ||
-      !may_go_at_once(to.process, n) || e.peers.has_deferred(to.process))
-    return false;
+  if (mode == SendMode::kSynchronous) return false;
+  if (__builtin_expect(is_unresolved(to.process), 0))
+    return send_unresolved_at_once(buffer, to, envelope, mode);
+  if (!may_go_at_once(to.process, n) || e.peers.has_deferred(to.process)) return false;
   const auto pack = [&](char* row) {
     datatype::pack(buffer.address, buffer.count, buffer.type, row);
   };
@@ -201,9 +213,10 @@ bool send_bytes_at_once(const void* data, uint64_t n, Peer to, const Envelope& e
     push_eager_copy(at, u);
     return true;
   }
-  if (mode == SendMode::kSynchronous || to.process == kUnknownProcess ||
-      !may_go_at_once(to.process, n))
-    return false;
+  if (mode == SendMode::kSynchronous) return false;
+  if (__builtin_expect(is_unresolved(to.process), 0))
+    return send_unresolved_at_once(data, n, to, envelope, mode);
+  if (!may_go_at_once(to.process, n)) return false;
   if (!e.try_frame(to.process, message_header(kEager, to, envelope, n), data, n)) return false;
   e.peers.add_in_flight(to.process, FlowControl::charge(n));
   e.count_message(to.process, n);
@@ -311,7 +324,10 @@ void begin_send_to(Peer to, SendOp* op, SendMode mode) { begin_send_at(to, op, m
 
 void begin_send(SendOp* op, SendMode mode) {
   op->size = static_cast<uint64_t>(op->buffer->bytes());
-  if (__builtin_expect(op->to.process == kUnknownProcess, 0) && !resolve_address(op, mode)) return;
+  if (__builtin_expect(is_unresolved(op->to.process), 0)) {
+    if (op->to.process == kUnknownProcess && !resolve_address(op, mode)) return;
+    if (op->to.process == kByWorld) return begin_send_by_world(op, mode);
+  }
   begin_send_at(op->to, op, mode);
 }
 
@@ -418,7 +434,8 @@ Request::ToolEvent SendRequest::tool_event() const {
 
 void SendRequest::cancel() {
   if (complete_ || !active) return;
-  if (op.to.process == kUnknownProcess) {
+  if (is_unresolved(op.to.process)) {
+    if (op.to.process == kByWorld) return cancel_send_by_world(&op);
     if (!stop_waiting_for_address(&op)) return;
     op.cancelled = true;
     return complete_op(&op);

@@ -55,7 +55,7 @@ bool resolve_address(SendOp* op, SendMode mode) {
   Peer peer;
   if (!first || !g_source(op->envelope.ctx, destination.second, &peer)) return false;
   FGMPI_CHECK(stop_waiting_for_address(op));
-  op->to = peer;
+  op->to = g_av.as_destination(peer);
   return true;
 }
 
@@ -78,8 +78,8 @@ void start_waiting_sends(uint64_t ctx, int32_t rank, Peer peer) {
   g_waiting.erase(it);
   g_count -= static_cast<uint32_t>(sends.size());
   for (const WaitingSend& send : sends) {
-    send.op->to = peer;
-    if (send_buffer_at_once(*send.op->buffer, peer, send.op->envelope, send.mode))
+    send.op->to = g_av.as_destination(peer);
+    if (send_buffer_at_once(*send.op->buffer, send.op->to, send.op->envelope, send.mode))
       complete_op(send.op);
     else
       begin_send(send.op, send.mode);
