@@ -161,6 +161,16 @@ struct Comm : RefCount {
       return {kUnknownProcess, static_cast<uint32_t>(peer_rank)};
     return g_av.locate(world);
   }
+  /// As peer(), for the destination of a user's message: where ranks move, the result names the
+  /// rank, not a process.
+  Location destination(int32_t peer_rank) const {
+    uint32_t world = static_cast<uint32_t>(shared->peers().world_of(peer_rank));
+    uint32_t local;
+    if (__builtin_expect(g_av.is_direct(world, &local), 1)) return {g_av.me(), local};
+    if (__builtin_expect(world == kUnknownWorld, 0))
+      return {kUnknownProcess, static_cast<uint32_t>(peer_rank)};
+    return g_av.destination(world);
+  }
 };
 static_assert(sizeof(Comm) <= 64, "memory budget: 64 bytes a member");
 

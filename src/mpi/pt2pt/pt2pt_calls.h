@@ -97,8 +97,8 @@ struct NameArgument {
 };
 
 /// The tier "direct". Returns the receive, for end_direct(), or nullptr for every message of
-/// another tier, for all arguments that need the general checks, and where the ranks of the
-/// communicator are not consecutive ranks of the world.
+/// another tier, for all arguments that need the general checks, where the ranks of the
+/// communicator are not consecutive ranks of the world, and in jobs whose ranks move.
 template <class Count>
 [[gnu::always_inline]] inline pt2pt::RecvOp* send_direct(const void* buf, Count count,
                                                          MPI_Datatype datatype, int dest, int tag,
@@ -109,7 +109,7 @@ template <class Count>
       !few_bytes(buf, count, datatype, &bytes))
     return nullptr;
   const uint32_t local = static_cast<uint32_t>(dest) + shared->shortcuts.first_local;
-  if (local >= g_av.my_count()) return nullptr;
+  if (local >= g_av.direct_count()) return nullptr;
   return pt2pt::send_bytes_direct(buf, bytes, local, {user_ctx(c), c->rank, tag});
 }
 

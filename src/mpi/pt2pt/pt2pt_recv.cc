@@ -131,7 +131,7 @@ Status make_exchange(Comm* c, int dest, int sendtag, int source, int recvtag, pt
   FGMPI_TRY(check_tag(sendtag, false));
   FGMPI_TRY(check_recv(c, source, recvtag));
   if (survivors::troubled()) FGMPI_TRY(survivors::check_usable(c));
-  if (dest != MPI_PROC_NULL) x->to = c->peer(dest);
+  if (dest != MPI_PROC_NULL) x->to = c->destination(dest);
   x->source_rank = c->rank;
   x->send_tag = sendtag;
   x->at = my_endpoint();

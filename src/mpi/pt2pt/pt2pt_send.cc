@@ -45,14 +45,15 @@ namespace {
   const pt2pt::Envelope envelope{user_ctx(c), c->rank, tag};
   uint64_t bytes;
   if (plain_bytes(buf, count, datatype, &bytes))
-    return pt2pt::send_bytes_at_once(buf, bytes, c->peer(dest), envelope, mode);
+    return pt2pt::send_bytes_at_once(buf, bytes, c->destination(dest), envelope, mode);
   const DerivedData data = derived_data(buf, count, datatype);
-  if (!data.type) return send_by_decider(mode, buf, count, datatype, c->peer(dest), envelope);
+  if (!data.type)
+    return send_by_decider(mode, buf, count, datatype, c->destination(dest), envelope);
   if (data.is_row())
-    return pt2pt::send_bytes_at_once(buf, data.bytes, c->peer(dest), envelope, mode);
+    return pt2pt::send_bytes_at_once(buf, data.bytes, c->destination(dest), envelope, mode);
   if (data.is_short())
-    return pt2pt::send_short_at_once({data.type, buf, count}, c->peer(dest), envelope, mode);
-  return send_layout_at_once(data, buf, count, c->peer(dest), envelope, mode);
+    return pt2pt::send_short_at_once({data.type, buf, count}, c->destination(dest), envelope, mode);
+  return send_layout_at_once(data, buf, count, c->destination(dest), envelope, mode);
 }
 
 }  // namespace
@@ -85,9 +86,11 @@ int send_checked(const char* call, SendMode mode, const void* buf, int64_t count
   FGMPI_RETURN_IF(call, c, check_send(c, dest, tag));
   if (dest == MPI_PROC_NULL) return MPI_SUCCESS;
   if (mode == SendMode::kBuffered)
-    return done(call, c,
-                pt2pt::bsend(buffer_for(c), buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
-  return done(call, c, pt2pt::send(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call));
+    return done(
+        call, c,
+        pt2pt::bsend(buffer_for(c), buffer, c->destination(dest), c->rank, tag, user_ctx(c)));
+  return done(call, c,
+              pt2pt::send(buffer, c->destination(dest), c->rank, tag, user_ctx(c), mode, call));
 }
 FGMPI_CATCH_NO_MEMORY(call, comm)
 
@@ -192,12 +195,13 @@ int isend_checked(const char* call, SendMode mode, const void* buf, int64_t coun
   Request* made = pt2pt::sent_request();
   if (dest == MPI_PROC_NULL) {
   } else if (mode == SendMode::kBuffered) {
-    FGMPI_RETURN_IF(call, c,
-                    pt2pt::bsend(buffer_for(c), buffer, c->peer(dest), c->rank, tag, user_ctx(c)));
-  } else {
     FGMPI_RETURN_IF(
         call, c,
-        pt2pt::isend(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+        pt2pt::bsend(buffer_for(c), buffer, c->destination(dest), c->rank, tag, user_ctx(c)));
+  } else {
+    FGMPI_RETURN_IF(call, c,
+                    pt2pt::isend(buffer, c->destination(dest), c->rank, tag, user_ctx(c), mode,
+                                 call, c, &made));
   }
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
@@ -219,12 +223,12 @@ int send_init(const char* call, SendMode mode, const void* buf, int64_t count,
     made->active = false;
   } else if (mode == SendMode::kBuffered) {
     FGMPI_RETURN_IF(call, c,
-                    pt2pt::bsend_init(buffer_of_comm, buffer, c->peer(dest), c->rank, tag,
+                    pt2pt::bsend_init(buffer_of_comm, buffer, c->destination(dest), c->rank, tag,
                                       user_ctx(c), call, c, &made));
   } else {
-    FGMPI_RETURN_IF(
-        call, c,
-        pt2pt::send_init(buffer, c->peer(dest), c->rank, tag, user_ctx(c), mode, call, c, &made));
+    FGMPI_RETURN_IF(call, c,
+                    pt2pt::send_init(buffer, c->destination(dest), c->rank, tag, user_ctx(c), mode,
+                                     call, c, &made));
   }
   *request = pt2pt::handle_of(made);
   return MPI_SUCCESS;
