@@ -8,6 +8,7 @@
 
 #include "moving_job.h"
 #include "pt2pt/moved_frames.h"
+#include "pt2pt/sites.h"
 #include "world.h"
 
 namespace fgmpi::pt2pt {
@@ -256,6 +257,298 @@ TEST_P(EngineInEveryOrder, DoesWhatTheModelDoes) {
         }
         EXPECT_TRUE(job.is_complete(&why)) << c.name << ", path " << i << ": " << why;
       }
+  });
+}
+
+class MovedEndpoints : public ::testing::Test {
+ protected:
+  struct SentFrame {
+    uint32_t process;
+    Header header;
+    std::string payload;
+  };
+  void run(std::function<void()> body) {
+    outlet_.on_frame = [this](uint32_t process, const Header& h, const char* payload,
+                              size_t length) {
+      frames_.push_back({process, h, std::string(payload, length)});
+    };
+    run_with_engine(2, &outlet_, [&] {
+      body();
+      EXPECT_EQ(g_engine.bad_frames(), bad_);
+      EXPECT_EQ(g_engine.expected_answers(), 0u);
+      EXPECT_EQ(counters().unexpected_bytes, 0u);
+      EXPECT_TRUE(forwarding().empty());
+    });
+  }
+  static void deliver(Header h, const std::string& payload) {
+    h.src_process = 1;
+    sinks().frames->deliver(h, payload.data(), payload.size());
+  }
+  static Header header(FrameKind kind, uint64_t size = 0, uint64_t cookie = 0) {
+    Header h{};
+    h.kind = kind;
+    h.ctx = kMovingCtx;
+    h.src_rank = 5;
+    h.tag = 7;
+    h.size = size;
+    h.cookie = cookie;
+    h.dst_local = transport::kProcessEndpoint;
+    return h;
+  }
+  static std::string wire(const WireItem& item, const std::string& bytes = "") {
+    return std::string(reinterpret_cast<const char*>(&item), sizeof item) + bytes;
+  }
+  static void note(MoveNote note, uint32_t world, uint64_t argument) {
+    Header h = header(kMoveNote, argument);
+    h.tag = static_cast<int32_t>(note);
+    h.ctx = world;
+    deliver(h, "");
+  }
+  /// Delivers a frame that must be refused.
+  void refuse(const Header& h, const std::string& payload) {
+    deliver(h, payload);
+    EXPECT_EQ(g_engine.bad_frames(), ++bad_);
+  }
+  WireItem item_of(const SentFrame& frame) {
+    EXPECT_EQ(frame.header.kind, kMoving);
+    WireItem item{};
+    memcpy(&item, frame.payload.data(), sizeof item);
+    return item;
+  }
+  Request* begin_send(const std::string& data, uint32_t to, SendMode mode) {
+    Request* request;
+    EXPECT_TRUE(isend(bytes(data.data(), data.size()), {kByWorld, to}, 1, 7, kMovingCtx, mode,
+                      "isend", nullptr, &request)
+                    .ok());
+    return request;
+  }
+  std::string receive(uint32_t local) {
+    std::string data(20'000, ' ');
+    Request* request;
+    EXPECT_TRUE(irecv(bytes(data.data(), data.size()), endpoint(local), MPI_ANY_SOURCE, MPI_ANY_TAG,
+                      kMovingCtx, "irecv", nullptr, &request)
+                    .ok());
+    EXPECT_TRUE(request->complete());
+    data.resize(request->outcome.bytes);
+    free_request(request);
+    return data;
+  }
+  /// The index of world rank 4 as a guest of process 0.
+  static constexpr uint32_t kGuest = kEach + 4;
+  void make_guest() {
+    EXPECT_TRUE(arrive(4, kGuest).ok());
+    note(MoveNote::kHandOver, 4, 0);
+  }
+
+  Outlet outlet_;
+  std::vector<SentFrame> frames_;
+  uint64_t bad_ = 0;
+};
+
+TEST_F(MovedEndpoints, SayWhatKeepsARank) {
+  run([&] {
+    char byte;
+    Request* posted;
+    EXPECT_TRUE(
+        irecv(bytes(&byte, 1), endpoint(2), 1, 1, kMovingCtx, "irecv", nullptr, &posted).ok());
+    EXPECT_EQ(depart(2, 2, 1).error_class(), MPI_ERR_PENDING);
+    EXPECT_NE(depart(2, 2, 1).what().find("posted a receive"), std::string::npos);
+    posted->cancel();
+    free_request(posted);
+    EXPECT_EQ(depart(2, 2, 0).error_class(), MPI_ERR_ARG);
+    EXPECT_EQ(depart(2, 2, 2).error_class(), MPI_ERR_ARG);
+    EXPECT_EQ(depart(2, 1, 1).error_class(), MPI_ERR_ARG);
+    EXPECT_EQ(depart(99, 2, 1).error_class(), MPI_ERR_ARG);
+    EXPECT_TRUE(depart(2, 2, 1).ok());
+    EXPECT_EQ(depart(2, 2, 1).error_class(), MPI_ERR_PENDING) << "it is away";
+    EXPECT_EQ(arrive(4, 2).error_class(), MPI_ERR_ARG) << "a rank's own index";
+    EXPECT_TRUE(arrive(4, kGuest).ok());
+    EXPECT_EQ(arrive(4, kGuest + 1).error_class(), MPI_ERR_ARG) << "it is a guest already";
+    EXPECT_EQ(arrive(5, kGuest).error_class(), MPI_ERR_ARG) << "another guest's index";
+    EXPECT_NE(depart(4, kGuest, 1).what().find("on their way"), std::string::npos);
+    note(MoveNote::kHandOver, 4, 0);
+    EXPECT_TRUE(depart(4, kGuest, 1).ok());
+    note(MoveNote::kStop, 4, 0);
+    EXPECT_EQ(frames_.back().header.tag, static_cast<int32_t>(MoveNote::kStopped));
+  });
+}
+
+TEST_F(MovedEndpoints, AreNamedByTheirWorldRank) {
+  run([&] {
+    make_guest();
+    EXPECT_EQ(g_av.global_of_local(kGuest), 4u);
+    EXPECT_EQ(g_av.global_of(kByWorld, 6), 6u);
+    SendOp op;
+    op.to = {kByWorld, 4};
+    op.envelope = {kMovingCtx, 0, 3};
+    op.size = 8;
+    std::string words;
+    describe_send(op, &words);
+    EXPECT_NE(words.find("to world rank 4"), std::string::npos) << words;
+    WaitFor awaited;
+    EXPECT_TRUE(awaited_destination(op, &awaited));
+    EXPECT_EQ(awaited.peer.process, 1u);
+    EXPECT_EQ(awaited.peer.local, 0u);
+  });
+}
+
+TEST_F(MovedEndpoints, CancelFollowsItsMessageAndFindsItBack) {
+  run([&] {
+    const std::string data = "to be cancelled";
+    Request* waits = begin_send(data, 2, SendMode::kSynchronous);
+    EXPECT_FALSE(waits->complete());
+    EXPECT_TRUE(depart(2, 2, 1).ok());
+    const WireItem request = item_of(frames_.back());
+    EXPECT_EQ(request.request, 1);
+    waits->cancel();
+    EXPECT_FALSE(waits->complete());
+    EXPECT_EQ(item_of(frames_.back()).kind, ForwardedItem::kCancel);
+    const Header cancelled = header(kCancelled, 0, frames_.back().header.cookie);
+    deliver(cancelled, "");
+    EXPECT_TRUE(waits->complete());
+    EXPECT_TRUE(waits->outcome.cancelled);
+    free_request(waits);
+
+    // The rank returns, with a message that is sent meanwhile, which then waits here again.
+    waits = begin_send(data, 2, SendMode::kSynchronous);
+    SentFrame sent = frames_.back();
+    note(MoveNote::kLeft, 2, 0);
+    WireItem back = item_of(sent);
+    EXPECT_EQ(back.request, 0);
+    back.leg = static_cast<uint8_t>(ItemLeg::kReturned);
+    deliver(sent.header, wire(back, data));
+    note(MoveNote::kStopped, 2, 0);
+    EXPECT_TRUE(arrive(2, 2).ok());
+    EXPECT_FALSE(endpoint(2)->unexpected.empty());
+    waits->cancel();
+    EXPECT_TRUE(waits->complete() && waits->outcome.cancelled);
+    EXPECT_TRUE(endpoint(2)->unexpected.empty());
+    free_request(waits);
+  });
+}
+
+TEST_F(MovedEndpoints, CancelFindsTheMessageAtAGuest) {
+  run([&] {
+    make_guest();
+    const WireItem message{4, 1, 0, kNoRank, 1, static_cast<uint8_t>(ItemLeg::kToHost), 0, 0, 1};
+    deliver(header(kMoving, 5, 77), wire(message, "hello"));
+    EXPECT_FALSE(endpoint(kGuest)->unexpected.empty());
+    WireItem cancel = message;
+    cancel.kind = ForwardedItem::kCancel;
+    deliver(header(kMoving, 0, 78), wire(cancel));
+    EXPECT_FALSE(endpoint(kGuest)->unexpected.empty()) << "of another message";
+    deliver(header(kMoving, 0, 77), wire(cancel));
+    EXPECT_TRUE(endpoint(kGuest)->unexpected.empty());
+    EXPECT_EQ(frames_.back().header.kind, kCancelled);
+    EXPECT_EQ(frames_.back().header.cookie, 77u);
+    deliver(header(kMoving, 5, 79), wire(message, "hello"));
+    EXPECT_EQ(receive(kGuest), "hello");
+    EXPECT_EQ(frames_[frames_.size() - 2].header.kind, kAck);
+    EXPECT_EQ(frames_.back().header.kind, kMoveNote) << "credit goes back to its process";
+    deliver(header(kMoving, 0, 79), wire(cancel));
+    EXPECT_EQ(frames_.back().header.kind, kMoveNote) << "the message has been received";
+  });
+}
+
+TEST_F(MovedEndpoints, ForwardLongMessagesInPieces) {
+  run([&] {
+    std::string data(10'000, ' ');
+    for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>('a' + i % 26);
+    EXPECT_TRUE(depart(2, 2, 1).ok());
+    frames_.clear();
+    Header h = header(kEagerSync, data.size(), 5);
+    h.dst_local = 2;
+    deliver(h, data.substr(0, 4096));
+    h.kind = kMore;
+    for (size_t at = 4096; at < data.size(); at += 4096) {
+      EXPECT_TRUE(frames_.empty()) << "a message is forwarded when it is whole";
+      h.addr = at;
+      deliver(h, data.substr(at, 4096));
+    }
+    ASSERT_EQ(frames_.size(), 3u);
+    EXPECT_EQ(item_of(frames_[0]).answer, 1) << "its sender is answered by the receiver";
+    EXPECT_EQ(item_of(frames_[0]).account, kNoRank);
+    std::string forwarded = frames_[0].payload.substr(sizeof(WireItem));
+    for (size_t i = 1; i < 3; ++i) {
+      EXPECT_EQ(frames_[i].header.kind, kMovingMore);
+      forwarded += frames_[i].payload;
+    }
+    EXPECT_EQ(forwarded, data);
+
+    make_guest();
+    WireItem item = item_of(frames_[0]);
+    item.world = 4;
+    item.leg = static_cast<uint8_t>(ItemLeg::kToHost);
+    deliver(frames_[0].header, wire(item, frames_[0].payload.substr(sizeof item)));
+    deliver(frames_[1].header, frames_[1].payload);
+    refuse(frames_[1].header, frames_[1].payload);
+    EXPECT_TRUE(endpoint(kGuest)->unexpected.empty());
+    deliver(frames_[2].header, frames_[2].payload);
+    EXPECT_EQ(receive(kGuest), data);
+  });
+}
+
+TEST_F(MovedEndpoints, LeaveOtherPlanesAtHome) {
+  run([&] {
+    EXPECT_TRUE(depart(2, 2, 1).ok());
+    frames_.clear();
+    Header h = header(kEager, 5);
+    h.ctx += 4;
+    h.dst_local = 2;
+    deliver(h, "hello");
+    EXPECT_TRUE(frames_.empty());
+    Request* request;
+    char data[5];
+    EXPECT_TRUE(irecv(bytes(data, 5), endpoint(2), 5, 7, h.ctx, "irecv", nullptr, &request).ok());
+    EXPECT_TRUE(request->complete());
+    free_request(request);
+  });
+}
+
+TEST_F(MovedEndpoints, RefuseImpossibleFrames) {
+  run([&] {
+    make_guest();
+    EXPECT_TRUE(depart(2, 2, 1).ok());
+    const WireItem good{4, 1, 0, kNoRank, 1, static_cast<uint8_t>(ItemLeg::kToHost), 0, 0, 0};
+    const Header h = header(kMoving, 5);
+    refuse(h, "short");
+    const auto refuse_with = [&](auto WireItem::*member, auto value) {
+      WireItem bad = good;
+      bad.*member = static_cast<std::remove_reference_t<decltype(bad.*member)>>(value);
+      refuse(h, wire(bad, "hello"));
+    };
+    refuse_with(&WireItem::world, 8u);
+    refuse_with(&WireItem::process, 2u);
+    refuse_with(&WireItem::target, 2u);
+    refuse_with(&WireItem::sender, 8u);
+    refuse_with(&WireItem::account, 2u);
+    refuse_with(&WireItem::leg, 5);
+    refuse_with(&WireItem::kind, 4);
+    refuse_with(&WireItem::answer, 3);
+    refuse_with(&WireItem::request, 1);
+    refuse_with(&WireItem::world, 1u);  // another home's
+    refuse_with(&WireItem::leg, static_cast<uint8_t>(ItemLeg::kReturned));
+    refuse_with(&WireItem::leg, static_cast<uint8_t>(ItemLeg::kFromRoute));
+    refuse(h, wire(good, "more than five"));
+    Header plane = h;
+    plane.ctx += 1;
+    refuse(plane, wire(good, "hello"));
+    refuse(header(kMovingMore, 5), "hello");
+    for (const MoveNote each : {MoveNote::kHandOver, MoveNote::kStopped, MoveNote::kStop}) {
+      Header n = header(kMoveNote);
+      n.tag = static_cast<int32_t>(each);
+      n.ctx = 2;
+      refuse(n, "");
+    }
+    Header n = header(kMoveNote, 2);
+    n.ctx = 4;
+    n.tag = static_cast<int32_t>(MoveNote::kWhere);
+    refuse(n, "");
+    n.tag = 6;
+    n.size = 0;
+    refuse(n, "");
+    deliver(h, wire(good, "hello"));
+    EXPECT_EQ(receive(kGuest), "hello");
   });
 }
 
