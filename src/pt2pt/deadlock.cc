@@ -102,11 +102,18 @@ bool all_wait_for_mpi() {
 
 void set_tool_deadlock(void (*deadlock)()) { g_tool_deadlock = deadlock; }
 
+/// True for a rank of this home that is a guest of another process, whose report describes it.
+static bool is_away(uint32_t index) {
+  return index < g_av.my_count() &&
+         g_av.moved().process_of(g_av.my_first() + index) != MovedRanks::kNone;
+}
+
 Report local_report() {
   if (g_tool_deadlock) g_tool_deadlock();
   Report report;
   report.past_limit = count_past_limit();
   for_each_parked([&](sched::Proclet* p, uint32_t index) {
+    if (is_away(index)) return;
     DeadlockedRank w = describe(p, index);
     report.ranks += !w.thread;
     ++report.calls[w.call];

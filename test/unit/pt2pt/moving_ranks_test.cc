@@ -305,5 +305,80 @@ TEST_P(MovingRanks, ReceiveEachMessageOnceAndInOrder) {
 INSTANTIATE_TEST_SUITE_P(Traffic, MovingRanks, ::testing::ValuesIn(kTraffic),
                          [](const auto& one) { return format("Traffic%zu", one.index); });
 
+// ---- A deadlock of ranks one of which has moved
+// --------------------------------------------------
+
+sched::Proclet* g_guest = nullptr;
+bool g_guest_comes = false;
+
+void receive_from(uint32_t local, int32_t source) {
+  char byte;
+  Outcome o;
+  (void)recv(bytes(&byte, 1), endpoint(local), source, 3, kCtx, "MPI_Recv", &o);
+}
+
+/// Rank 0 moves to process 1, where it, with index 1, and rank 1, with index 0, wait for each
+/// other.
+void wait_for_each_other(void*) {
+  const uint32_t local = sched::current()->index;
+  if (g_engine.me() == 0) {
+    if (local != 0) return;
+    REQUIRE(depart(0, 0, 1).ok());
+    notify(1, kRecord, 0, nullptr, 0);
+    const sched::WaitSite site{"in another process of the host"};
+    sched::park(&site);
+  } else if (local == 0) {
+    receive_from(0, 0);
+  } else if (local == 1) {
+    g_guest = sched::current();
+    const sched::WaitSite site{"wait for a rank", nullptr, false};
+    while (!g_guest_comes) sched::park(&site);
+    REQUIRE(arrive(0, 1).ok());
+    receive_from(1, 1);
+  }
+}
+
+TEST(DeadlockOfMovedRanks, NamesEachRankOnce) {
+  const auto status = transport::testing::run_job(2, [](Member& member) {
+    connect_all(&member, 1, 3);
+    set_notice_handler(kRecord, [](uint32_t, uint64_t, const void*, size_t) {
+      g_guest_comes = true;
+      if (g_guest) sched::ready(g_guest);
+    });
+    Naming naming;
+    naming.locate = [](uint64_t, int32_t rank, Peer* out) {
+      *out = g_av.locate(static_cast<uint32_t>(rank));
+      return true;
+    };
+    set_naming(naming);
+    const int errors = memfd_create("errors", 0), before = dup(2);
+    REQUIRE(dup2(errors, 2) == 2);
+    sched::Hooks hooks;
+    hooks.poll = progress;
+    hooks.all_parked = all_parked;
+    hooks.sleep = [](int64_t) { usleep(20); };
+    sched::set_hooks(hooks);
+    REQUIRE(sched::create_ranks(3, wait_for_each_other, nullptr).ok());
+    const int ended = sched::run();
+    REQUIRE(dup2(before, 2) == 2);
+    REQUIRE(ended != 0);
+    char text[4096] = {};
+    REQUIRE(pread(errors, text, sizeof text - 1, 0) >= 0);
+    const std::string report = text;
+    const auto count = [&](const char* words) {
+      size_t n = 0;
+      for (size_t at = report.find(words); at != report.npos; at = report.find(words, at + 1)) ++n;
+      return n;
+    };
+    member.meet_polling();
+    if (member.rank != 0) return;
+    if (count("  rank 0 in MPI_Recv") != 1) std::fprintf(stderr, "%s", text);
+    REQUIRE(count("  rank 0 in MPI_Recv") == 1);
+    REQUIRE(count("  rank 1 in MPI_Recv") == 1);
+    REQUIRE(count("another process") == 0);
+  });
+  transport::testing::expect_all_good(status);
+}
+
 }  // namespace
 }  // namespace fgmpi::pt2pt
