@@ -55,6 +55,12 @@ struct CheckpointHooks {
   void (*resume)();
 };
 
+/// A function, and what it is called with.
+struct LayerCall {
+  void (*function)(void*) = nullptr;
+  void* data = nullptr;
+};
+
 }  // namespace fgmpi::checkpoint
 
 /// Defined by libfgmpi-checkpoint.so.
@@ -84,3 +90,14 @@ extern "C" __attribute__((visibility("default"))) int fgmpi_make_error_code(int 
 /// Calls function(data) on the stack with which the process began. The running rank stays it.
 extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
                                                                           void* data);
+
+// ---- Deputies: helpers that make a call of MPI in the place of their rank. These functions may
+// switch.
+
+/// Starts a helper of the running rank that makes this call. Reports name the wait `what`. Returns
+/// null where the caller has to make the call itself, since it is no coroutine or its rank may have
+/// threads.
+extern "C" __attribute__((visibility("default"))) void* fgmpi_begin_deputy(
+    const char* what, fgmpi::checkpoint::LayerCall call);
+/// Waits until the call has returned. Called once for each deputy.
+extern "C" __attribute__((visibility("default"))) void fgmpi_end_deputy(void* deputy);
