@@ -91,13 +91,18 @@ extern "C" __attribute__((visibility("default"))) int fgmpi_make_error_code(int 
 extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
                                                                           void* data);
 
-// ---- Deputies: helpers that make a call of MPI in the place of their rank. These functions may
-// switch.
+// ---- Deputies: helpers that make a call of MPI in the place of their rank. The functions of the
+// program that MPI calls meanwhile are still called by the rank. These functions may switch.
 
 /// Starts a helper of the running rank that makes this call. Reports name the wait `what`. Returns
 /// null where the caller has to make the call itself, since it is no coroutine or its rank may have
 /// threads.
 extern "C" __attribute__((visibility("default"))) void* fgmpi_begin_deputy(
     const char* what, fgmpi::checkpoint::LayerCall call);
-/// Waits until the call has returned. Called once for each deputy.
+/// Waits until the call has returned, and makes the calls that helpers of the rank ask for. Called
+/// once for each deputy. An exception of such a call leaves the deputy as it is, for ever.
 extern "C" __attribute__((visibility("default"))) void fgmpi_end_deputy(void* deputy);
+/// Has the rank of the running helper make this call, if the rank is in fgmpi_end_deputy(), and
+/// waits until it has returned. Else returns false, and has done nothing.
+extern "C" __attribute__((visibility("default"))) bool fgmpi_call_by_rank(
+    fgmpi::checkpoint::LayerCall call);

@@ -1,4 +1,4 @@
-// Deputies: how they are started and awaited.
+// Deputies: how they are started and awaited, and how their rank is asked for calls.
 #include "proclet-sched/coroutine/deputies.h"
 
 #include <string>
@@ -12,12 +12,21 @@ namespace {
 
 using checkpoint::LayerCall;
 
+/// A call that a helper asks its rank for. It is on the helper's stack.
+struct AskedCall {
+  LayerCall call;
+  Proclet* asker;
+  AskedCall* next = nullptr;
+};
+
 struct Deputy {
   LayerCall call;
   const char* what = "";
   Proclet* rank = nullptr;    ///< which waits, or will
   Proclet* helper = nullptr;  ///< null once the call has returned
+  bool awaited = false;       ///< the rank is in fgmpi_end_deputy() and makes no call
   bool parked = false;
+  AskedCall* asked = nullptr;
   /// Links of the list of calls under way.
   Deputy *before = nullptr, *behind = nullptr;
 };
@@ -70,10 +79,21 @@ void call_as_deputy(void* data) {
   wake(deputy);
 }
 
+/// Makes the calls that helpers have asked for by now. May switch.
+void make_asked_calls(Deputy* deputy) {
+  while (AskedCall* asked = deputy->asked) {
+    deputy->asked = asked->next;
+    deputy->awaited = false;
+    asked->call.function(asked->call.data);
+    deputy->awaited = true;
+    ready(asked->asker);
+  }
+}
+
 /// Ends the use of a deputy, also where an exception of the program's leaves the wait.
 class DeputyWait {
  public:
-  explicit DeputyWait(Deputy* deputy) : deputy_(deputy) {}
+  explicit DeputyWait(Deputy* deputy) : deputy_(deputy) { deputy_->awaited = true; }
   ~DeputyWait() {
     unlink(deputy_);
     if (deputy_->helper) return;  // it never goes on
@@ -87,12 +107,27 @@ class DeputyWait {
   Deputy* deputy_;
 };
 
+/// The deputy for which the rank of this helper waits; the innermost where there are several.
+Deputy* find_awaited(const Proclet* helper) {
+  for (Deputy* deputy = g_under_way; deputy; deputy = deputy->behind)
+    if (deputy->awaited && deputy->rank->rank_state == helper->rank_state) return deputy;
+  return nullptr;
+}
+
 bool may_park() {
   const Proclet* self = current();
   return self && self->kind != ProcletKind::kForeign && !threads_enabled() && !on_host_stack();
 }
 
+/// The deputy for which the running helper's rank waits, where the helper may park.
+Deputy* find_rank_at_hand() {
+  if (!g_under_way || !may_park() || current()->kind != ProcletKind::kHelper) return nullptr;
+  return find_awaited(current());
+}
+
 }  // namespace
+
+bool is_rank_at_hand() { return find_rank_at_hand() != nullptr; }
 
 const WaitSite* innermost_wait(const WaitSite* site) {
   while (site->describe == DeputySite::describe_wait) {
@@ -122,8 +157,22 @@ void fgmpi_end_deputy(void* begun) {
   const DeputyWait wait(deputy);
   const DeputySite site(deputy);
   for (;;) {
+    make_asked_calls(deputy);
     if (!deputy->helper) return;
     deputy->parked = true;
     park(&site);
   }
+}
+
+bool fgmpi_call_by_rank(fgmpi::checkpoint::LayerCall call) {
+  Deputy* const deputy = find_rank_at_hand();
+  if (!deputy) return false;
+  AskedCall asked{call, current()};
+  AskedCall** last = &deputy->asked;
+  while (*last) last = &(*last)->next;
+  *last = &asked;
+  wake(deputy);
+  const WaitSite site{"a function of the program", nullptr, true};
+  park(&site);
+  return true;
 }

@@ -19,6 +19,19 @@
 
 namespace fgmpi::sched {
 
+/// May the running helper have its rank make a call (fgmpi_call_by_rank)?
+bool is_rank_at_hand();
+
+/// Calls what calls an operation of the program: on the host stack; or, where the function has the
+/// rank itself call it, right here. Then it may switch.
+template <class Call>
+void call_for_program(Call&& call) {
+  if (__builtin_expect(is_rank_at_hand(), 0))
+    call();
+  else
+    call_on_host(call);
+}
+
 /// What a parked proclet waits for: where it waits for a deputy, what that waits for.
 const WaitSite* innermost_wait(const WaitSite* site);
 
