@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "datatype/type_handles.h"
 #include "host/handle_bits.h"
+#include "proclet-sched/coroutine/deputies.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::datatype {
@@ -53,7 +54,7 @@ void drop(MPI_Op op) {
   op_table().free.push_back(host::handle_index(op));
   if (!dropped.destructor) return;
   const sched::UserCallback in_callback;
-  sched::call_on_host([&] { dropped.destructor(dropped.state); });
+  sched::call_for_program([&] { dropped.destructor(dropped.state); });
 }
 
 /// The handle that a program's function gets for a type: the one that the call was given, or one
@@ -169,7 +170,7 @@ void call_user_op(MPI_Op op, const void* in, void* inout, int64_t count, const T
   const UserOp found = *find(op);  // the function may make operations
   const CallbackHandle handle(type);
   const sched::UserCallback in_callback;
-  sched::call_on_host([&] {
+  sched::call_for_program([&] {
     const bool large = found.form == OpForm::kLarge || found.form == OpForm::kState;
     const int64_t most = large ? count : int64_t{1} << 30;
     for (int64_t first = 0; first < count; first += most) {

@@ -8,6 +8,7 @@
 #include "base/settings.h"
 #include "base/strings.h"
 #include "ch4-av-rankmap/process_groups.h"
+#include "proclet-sched/coroutine/deputies.h"
 #include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/buffer_limit.h"
@@ -82,7 +83,7 @@ DeadlockedRank describe(sched::Proclet* p, uint32_t index) {
   w.thread = p->kind == sched::ProcletKind::kForeign;
   if (p->wait->describe) p->wait->describe(p->wait, &w.words);
   WaitFor target;
-  if (awaited(p->wait, &target) && target.peer.local != kProcessEndpoint)
+  if (awaited(sched::innermost_wait(p->wait), &target) && target.peer.local != kProcessEndpoint)
     w.awaits = name_in_report(target.peer.process, target.peer.local);
   return w;
 }

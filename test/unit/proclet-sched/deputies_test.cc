@@ -172,5 +172,34 @@ TEST_P(Deputies, ExceptionsOfTheProgramReachTheRank) {
             }));
 }
 
+TEST_P(Deputies, ReportsSeeWhatTheDeputyWaitsFor) {
+  EXPECT_EQ(0, run_as(1, [&] {
+              Proclet* const rank = current();
+              static const WaitSite site{
+                  "inner", [](const WaitSite*, std::string* out) { *out += "words"; }, true};
+              Proclet* helper = nullptr;
+              auto call = [&] {
+                helper = current();
+                park(&site);
+              };
+              void* deputy = begin("outer", call);
+              spawn_helper(
+                  rank,
+                  [](void* data) {
+                    Proclet*& waiting = *static_cast<Proclet**>(data);
+                    while (!waiting || waiting->state != ProcletState::kParked) yield();
+                    const WaitSite* of_rank = rank_proclet(0)->wait;
+                    EXPECT_STREQ(of_rank->call, "outer");
+                    EXPECT_EQ(innermost_wait(of_rank), &site);
+                    std::string words;
+                    of_rank->describe(of_rank, &words);
+                    EXPECT_EQ(words, "words");
+                    ready(waiting);
+                  },
+                  &helper);
+              fgmpi_end_deputy(deputy);
+            }));
+}
+
 }  // namespace
 }  // namespace fgmpi::sched
