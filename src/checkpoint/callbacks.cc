@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
@@ -37,8 +38,7 @@ void* address(Function* function) {
 
 using CxxOperation = void(const void*, void*, int, MPI_Datatype, AnyFunction);
 
-void run_operation(void* in, void* inout, MPI_Count count, MPI_Datatype type, void* state) {
-  const auto& op = *static_cast<const Callbacks*>(state);
+void operate(const Callbacks& op, void* in, void* inout, MPI_Count count, MPI_Datatype type) {
   const ProgramRuns runs(current_rank());
   MPI_Datatype datatype = virtual_of(*op.owner, Object::kDatatype, type);
   if (op.form == Form::kLargeOp) {
@@ -64,12 +64,18 @@ void run_operation(void* in, void* inout, MPI_Count count, MPI_Datatype type, vo
   }
 }
 
+void run_operation(void* in, void* inout, MPI_Count count, MPI_Datatype type, void* state) {
+  by_rank([&] { operate(*static_cast<const Callbacks*>(state), in, inout, count, type); });
+}
+
 void destroy_operation(void* state) {
   auto* op = static_cast<Callbacks*>(state);
   if (op->owner->quiet) return;
-  const ProgramRuns runs(current_rank());
-  if (op->destructor) as<MPIX_Destructor_function>(op->destructor)(op->extra);
-  delete op;
+  by_rank([&] {
+    const ProgramRuns runs(current_rank());
+    if (op->destructor) as<MPIX_Destructor_function>(op->destructor)(op->extra);
+    delete op;
+  });
 }
 
 int create_operation(Callbacks calls, MPI_Op* op) {
@@ -112,11 +118,8 @@ int handle_for_program(const Callbacks& k, int handle) {
 
 constexpr int kPointer = 0;  ///< the kind of an attribute that a program in C has set
 
-int copy_attribute(void*, int handle, int keyval, void* extra, int kind, void* value, void** out,
-                   int* flag) {
-  const auto& k = *static_cast<const Callbacks*>(extra);
-  *flag = 0;
-  if (k.owner->quiet || !k.function) return MPI_SUCCESS;
+int copy_by_program(const Callbacks& k, int handle, int keyval, int kind, void* value, void** out,
+                    int* flag) {
   const ProgramRuns runs(current_rank());
   handle = handle_for_program(k, handle);
   keyval = virtual_of(*k.owner, Object::kKeyval, keyval);
@@ -131,8 +134,17 @@ int copy_attribute(void*, int handle, int keyval, void* extra, int kind, void* v
   return code;
 }
 
-int delete_attribute(void*, int handle, int keyval, int kind, void* value, void* extra) {
+int copy_attribute(void*, int handle, int keyval, void* extra, int kind, void* value, void** out,
+                   int* flag) {
   const auto& k = *static_cast<const Callbacks*>(extra);
+  *flag = 0;
+  int code = MPI_SUCCESS;
+  if (k.owner->quiet || !k.function) return code;
+  by_rank([&] { code = copy_by_program(k, handle, keyval, kind, value, out, flag); });
+  return code;
+}
+
+int delete_by_program(const Callbacks& k, int handle, int keyval, int kind, void* value) {
   keyval = virtual_of(*k.owner, Object::kKeyval, keyval);
   if (k.owner->quiet) {
     if (k.owner->found) k.owner->found->push_back({keyval, kind, value});
@@ -144,6 +156,13 @@ int delete_attribute(void*, int handle, int keyval, int kind, void* value, void*
   if (k.remove_proxy) return k.remove_proxy(k.remove, handle, keyval, kind, value, k.extra);
   void* in = kind == kPointer ? value : &value;
   return as<MPI_Comm_delete_attr_function>(k.remove)(handle, keyval, in, k.extra);
+}
+
+int delete_attribute(void*, int handle, int keyval, int kind, void* value, void* extra) {
+  const auto& k = *static_cast<const Callbacks*>(extra);
+  int code = MPI_SUCCESS;
+  by_rank([&] { code = delete_by_program(k, handle, keyval, kind, value); });
+  return code;
 }
 
 /// MPI calls the proxies above in place of these, which say that there is something to call.
@@ -242,9 +261,8 @@ constexpr int cxx_kind(Form form) {
   return form == Form::kFile ? 1 : form == Form::kWin ? 2 : form == Form::kSession ? 3 : 0;
 }
 
-/// The error handler of every object whose program has set one. Variadic as MPI's type is.
 template <Form form, class Handle>
-void handle_error(Handle* object, int* code, ...) {
+void handle_by_program(Handle* object, int* code) {
   LayerRank* rank = current_rank();
   MPI_Errhandler real = MPI_ERRHANDLER_NULL;
   if (!rank || get_errhandler(form, *object, &real) != MPI_SUCCESS) return;
@@ -264,22 +282,27 @@ void handle_error(Handle* object, int* code, ...) {
   if (*code == MPI_SUCCESS) ++rank->errors_handled;
 }
 
+/// The error handler of every object whose program has set one. Variadic as MPI's type is.
+template <Form form, class Handle>
+void handle_error(Handle* object, int* code, ...) {
+  by_rank([&] { handle_by_program<form>(object, code); });
+}
+
 /// Handles an error by a handler with a state (MPIX_Comm_create_errhandler_x and its like), which
 /// is the layer's own.
 template <Form form, class Handle>
 void handle_error_x(Handle object, int code, void* state) {
-  const auto& handler = *static_cast<const Callbacks*>(state);
-  object = handle_for_handler(*handler.owner, form, object);
-  ++handler.owner->errors_handled;
-  const ProgramRuns runs(current_rank());
-  as<void(Handle, int, void*)>(handler.function)(object, code, handler.extra);
+  by_rank([&] {
+    const auto& handler = *static_cast<const Callbacks*>(state);
+    object = handle_for_handler(*handler.owner, form, object);
+    ++handler.owner->errors_handled;
+    const ProgramRuns runs(current_rank());
+    as<void(Handle, int, void*)>(handler.function)(object, code, handler.extra);
+  });
 }
 
-/// Nothing uses such a handler any more.
-void destroy_errhandler(void* state) {
-  auto* handler = static_cast<Callbacks*>(state);
+void destroy_by_program(Callbacks* handler) {
   LayerRank& rank = *handler->owner;
-  if (rank.quiet) return;
   const ProgramRuns runs(current_rank());
   if (handler->destructor) as<MPIX_Destructor_function>(handler->destructor)(handler->extra);
   MPI_Errhandler handle = MPI_ERRHANDLER_NULL;
@@ -288,6 +311,12 @@ void destroy_errhandler(void* state) {
   });
   if (handle != MPI_ERRHANDLER_NULL) rank.errhandlers.remove(handle);
   delete handler;
+}
+
+/// Nothing uses such a handler any more.
+void destroy_errhandler(void* state) {
+  auto* handler = static_cast<Callbacks*>(state);
+  if (!handler->owner->quiet) by_rank([&] { destroy_by_program(handler); });
 }
 
 int create_errhandler(Form form, void* function, void* destructor, void* extra, bool with_state,

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/windows_files.h"
@@ -121,28 +122,67 @@ int amode_of(MPI_File fh, int* amode) {
 
 // ---- Data representations of the program
 
-template <class Register, class Function>
-int register_representation(Register next, const char* name, Function* read, Function* write,
-                            MPI_Datarep_extent_function* extent, void* extra, bool large) {
-  const int code = next(name, read, write, extent, extra);
-  LayerRank* rank = current_rank();
-  if (code == MPI_SUCCESS && rank)
-    rank->representations.push_back({name, reinterpret_cast<void*>(read),
-                                     reinterpret_cast<void*>(write),
-                                     reinterpret_cast<void*>(extent), extra, large});
+/// Converts data by a function of the program's, which the rank calls. `extra`: a
+/// RegisteredRepresentation.
+template <class Function, bool reads, class Count>
+int convert(void* user, MPI_Datatype type, Count count, void* file, MPI_Offset position,
+            void* extra) {
+  const auto& r = *static_cast<const RegisteredRepresentation*>(extra);
+  int code = MPI_SUCCESS;
+  by_rank([&] {
+    auto* const function = reinterpret_cast<Function*>(reads ? r.read : r.write);
+    code = function(user, type, count, file, position, r.extra);
+  });
   return code;
 }
 
-void register_again(const RegisteredRepresentation& r) {
-  auto* extent = reinterpret_cast<MPI_Datarep_extent_function*>(r.extent);
-  if (r.large)
-    g_next.MPI_Register_datarep_c(
-        r.name.c_str(), reinterpret_cast<MPI_Datarep_conversion_function_c*>(r.read),
-        reinterpret_cast<MPI_Datarep_conversion_function_c*>(r.write), extent, r.extra);
-  else
-    g_next.MPI_Register_datarep(
-        r.name.c_str(), reinterpret_cast<MPI_Datarep_conversion_function*>(r.read),
-        reinterpret_cast<MPI_Datarep_conversion_function*>(r.write), extent, r.extra);
+int find_extent(MPI_Datatype type, MPI_Aint* extent, void* extra) {
+  const auto& r = *static_cast<const RegisteredRepresentation*>(extra);
+  int code = MPI_SUCCESS;
+  by_rank([&] {
+    code = reinterpret_cast<MPI_Datarep_extent_function*>(r.extent)(type, extent, r.extra);
+  });
+  return code;
+}
+
+/// Where ranks have deputies, MPI gets functions that have the rank call the program's, and a copy
+/// of the record, for as long as the rank lives.
+template <class Function, class Count, class Register>
+int register_by(Register next, const RegisteredRepresentation& r) {
+  if (!g_deputies)
+    return next(r.name.c_str(), reinterpret_cast<Function*>(r.read),
+                reinterpret_cast<Function*>(r.write),
+                reinterpret_cast<MPI_Datarep_extent_function*>(r.extent), r.extra);
+  Function* const read = convert<Function, true, Count>;
+  Function* const write = convert<Function, false, Count>;
+  auto kept = std::make_unique<RegisteredRepresentation>(r);
+  const int code = next(r.name.c_str(), r.read ? read : nullptr, r.write ? write : nullptr,
+                        r.extent ? find_extent : nullptr, kept.get());
+  if (code == MPI_SUCCESS) kept.release();
+  return code;
+}
+
+int register_again(const RegisteredRepresentation& r) {
+  return r.large
+             ? register_by<MPI_Datarep_conversion_function_c, MPI_Count>(
+                   g_next.MPI_Register_datarep_c, r)
+             : register_by<MPI_Datarep_conversion_function, int>(g_next.MPI_Register_datarep, r);
+}
+
+template <class Register, class Function>
+int register_representation(Register next, const char* name, Function* read, Function* write,
+                            MPI_Datarep_extent_function* extent, void* extra, bool large) {
+  LayerRank* rank = current_rank();
+  if (!rank || !name) return next(name, read, write, extent, extra);
+  const RegisteredRepresentation made = {name,
+                                         reinterpret_cast<void*>(read),
+                                         reinterpret_cast<void*>(write),
+                                         reinterpret_cast<void*>(extent),
+                                         extra,
+                                         large};
+  const int code = register_again(made);
+  if (code == MPI_SUCCESS) rank->representations.push_back(made);
+  return code;
 }
 
 }  // namespace
