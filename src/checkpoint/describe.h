@@ -91,6 +91,7 @@ struct InternalFunctions {
   int* unweighted() const { return *unweighted_at; }
 };
 const InternalFunctions& next_internal();
+InternalFunctions* internal_functions();
 
 // checkpoint.cc -----------------------------------------------------------------------------------
 /// FGMPI_CHECKPOINT: null, or a mode for tests.

@@ -55,6 +55,14 @@ REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*dat
               "MPI_Win_attach": "window->attached.emplace_back(base, size);",
               "MPI_Win_detach": "std::erase_if(window->attached, [&](const auto& each) { return each.first == base; });",
               **{f"MPI_Add_error_{name}": "self->own_errors = true;" for name in ("class", "code", "string")}}
+# What is called where the rank runs, not by its deputy (deputy.h): roles, and calls of other roles, all without their large forms.
+HERE_ROLES = """query send receive send_receive replace probe matched_probe matched_receive partitioned_send partitioned_receive partition
+  start completion buffer""".split()
+CALLED_HERE = """MPI_Init MPI_Init_thread MPI_Finalize MPI_Abort MPI_Comm_rank MPI_Comm_size MPI_Comm_remote_size MPI_Comm_test_inter
+  MPI_Get_count MPI_Get_elements MPI_Get_elements_x MPI_Type_size MPI_Type_size_x MPI_Type_get_extent MPI_Type_get_extent_x
+  MPI_Type_get_true_extent MPI_Type_get_true_extent_x MPI_Type_extent MPI_Type_lb MPI_Type_ub MPI_Cancel MPI_Request_free
+  MPI_Request_get_status MPI_Request_get_status_all MPI_Request_get_status_any MPI_Request_get_status_some
+  MPI_Grequest_start MPI_Grequest_complete MPIX_Grequest_start MPIX_Grequest_class_allocate""".split()
 # Collective calls of files that move no data.
 TOGETHER = "set_size preallocate set_info set_view set_atomicity seek_shared sync".split()
 # What the layer itself calls beside the functions that it wraps.
@@ -409,6 +417,36 @@ def extension(f):
                       *(["  if (code == MPI_SUCCESS) {", *["    " + line for line in behind], "  }"] if behind else []), "  return code;", "}", ""])
 
 
+def is_handed_over(call):
+    """Does a rank's deputy call MPI's function, where the rank has one?"""
+    return call.role not in HERE_ROLES and call.symbol.removesuffix("_c") not in CALLED_HERE
+
+
+def handed_over(function, table, of_request):
+    """Returns the function that has a rank's deputy call one of MPI's, of this table. `of_request`: the parameter of the request
+    that the call makes, or None."""
+    names = "".join(f", {p.name}" for p in function.parameters)
+    called = f'by_deputy("{function.symbol}", {table}.{function.symbol}{names})'
+    lines = [f"static {function.signature('hand_over_' + function.symbol)} {{"]
+    if not of_request:
+        return [*lines, f"  return {called};", "}"]
+    return [*lines, f"  const int code = {called};", f"  if (code == MPI_SUCCESS) *{of_request} = with_mark(*{of_request});", "  return code;", "}"]
+
+
+def deputies(calls, own):
+    """Returns the functions that hand calls over, and hand_over_calls(). `own`: the functions of fgmpi.h."""
+    symbols = [s for s in dict.fromkeys([*calls.symbols, *ALSO]) if is_handed_over(calls.all[s]) and calls.functions[s].result == "int"]
+    lines = []
+    for symbol in symbols:
+        made = next((p.name for p in calls.all[symbol].parameters if p.kind.object == "request" and p.kind.life == "created"), None)
+        lines += handed_over(calls.functions[symbol], "g_mpi", made)
+    for f in own:
+        made = next((p.name for p in f.parameters if type_of(p) == ("MPI_Request", True)), None)
+        lines += handed_over(f, "g_mpi_extensions", made)
+    return [*lines, "void hand_over_calls(Next* next, Extensions* extensions) {", *[f"  next->{s} = hand_over_{s};" for s in symbols],
+            *[f"  extensions->{f.symbol} = hand_over_{f.symbol};" for f in own], "}\n"]
+
+
 def extension_table(functions):
     """Returns the declaration of struct Extensions, and of the function that fills it."""
     return ["/// The functions of fgmpi.h.", "struct Extensions {", *[f"  decltype(&::{f.symbol}) {f.symbol};" for f in functions], "};",
@@ -465,7 +503,9 @@ def main():
               "};", "constexpr const char* kCallNames[kCallCount] = {", *[f'    "{c.symbol}",' for c in calls.watched()], "};\n"]
     own = extensions(calls)
     declarations += extension_table(own)
-    ending += [extension(f) for f in own if f.symbol != "MPIX_Checkpoint"]  # checkpoint.cc
+    wrapped = [f for f in own if f.symbol != "MPIX_Checkpoint"]  # checkpoint.cc
+    ending += [extension(f) for f in wrapped]
+    ending += deputies(calls, wrapped)
     last = [c for c in calls.watched() if c.symbol not in by_hand][-1].symbol
 
     def wrapper(call, function):
@@ -481,7 +521,7 @@ def main():
             ahead += [f"static int start_{c.symbol}(LayerRank* self, VirtualRequest* started{others});",
                       f"static int checkpoint_{c.symbol}(const void*{inside});"]
     calls.write("checkpoint", ['#include <cstdint>\n\n#include "fgmpi.h"\n#include "host/internal.h"\n'], declarations, ALSO,
-                ['#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)
+                ['#include "checkpoint/deputy.h"\n#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)
 
 
 main()

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/environment.h"
+#include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/save.h"
 #include "checkpoint/stop.h"
@@ -45,6 +46,8 @@ void find_internal() {
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   fill_extensions(&g_extensions, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   find_internal();
+  g_mpi = g_next;
+  g_mpi_extensions = g_extensions;
   findings::find_bindings();
   follow_stops();
   read_mode(environment::text(environment::kCheckpoint));
@@ -60,6 +63,7 @@ void rank_begins(int thread_level) {
   g_next.MPI_Comm_size(MPI_COMM_WORLD, &size);
   rank->world_weight = weight_of(rank->world_rank == 0, size);
   rank->initialised = true;
+  rank->has_deputy = g_deputies;
   if (rank->world_rank == 0) begin_to_listen();
   add_rank(*rank);
   start_asking(*rank);
@@ -95,6 +99,7 @@ int finalize() {
 }  // namespace
 
 const InternalFunctions& next_internal() { return g_internal; }
+InternalFunctions* internal_functions() { return &g_internal; }
 
 void make_own_comms(LayerRank& rank) {
   // The program's attributes are not copied.

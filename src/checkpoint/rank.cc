@@ -2,6 +2,7 @@
 #include "checkpoint/rank.h"
 
 #include "base/hash.h"
+#include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
@@ -11,10 +12,20 @@
 
 namespace fgmpi::checkpoint {
 
+namespace {
+
+[[gnu::noinline]] LayerRank* begin_rank() {
+  auto* rank = new LayerRank;
+  rank->has_deputy = g_deputies;
+  return rank;
+}
+
+}  // namespace
+
 LayerRank* current_rank() {
   void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
   if (!word) return nullptr;
-  if (!*word) *word = new LayerRank;
+  if (!*word) *word = begin_rank();
   return static_cast<LayerRank*>(*word);
 }
 
@@ -158,7 +169,8 @@ MPI_Comm add_comm(LayerRank& rank, MPI_Comm real) {
   const MPI_Comm handle = rank.comms.add(&made);
   made->real = real;
   int leader = 0, index = 0, side = 0;
-  if (MPIX_Comm_key && MPIX_Comm_key(real, &leader, &index, &side) == MPI_SUCCESS)
+  if (MPIX_Comm_key &&
+      by_deputy("MPIX_Comm_key", MPIX_Comm_key, real, &leader, &index, &side) == MPI_SUCCESS)
     made->key =
         static_cast<uint64_t>(static_cast<uint32_t>(leader)) << 32 | static_cast<uint32_t>(index);
   int self = 0, size = 1, inter = 0, remote = 0;

@@ -204,6 +204,7 @@ struct LayerRank {
       MPI_COMM_NULL;  ///< and of MPI_COMM_SELF, over which stored messages are delivered
   int world_rank = 0;
   bool initialised = false;
+  bool has_deputy = false;  ///< which calls MPI for it (deputy.h)
 
   // Stops of the job (stop.h).
   enum class Place : uint8_t { kRuns, kWaits, kPauses };
