@@ -59,6 +59,7 @@ void use_deputies() {
   g_deputies = true;
   hand_over_calls(&g_next, &g_extensions);
   hand_over_internal();
+  ask_both_for_requests(&g_next);
 }
 
 }  // namespace fgmpi::checkpoint

@@ -51,6 +51,8 @@ extern bool g_deputies;
 void use_deputies();
 /// Generated: changes the functions that deputies call.
 void hand_over_calls(Next* next, Extensions* extensions);
+/// The functions of requests in g_next that ask both processes.
+void ask_both_for_requests(Next* next);
 
 inline constexpr uint32_t kHomeMark = 6u << 26;
 inline bool is_at_home(MPI_Request real) {
