@@ -8,6 +8,7 @@ namespace fgmpi::checkpoint {
 Next g_mpi;
 Extensions g_mpi_extensions;
 bool g_deputies = false;
+decltype(&MPIX_Tool_await) g_await = nullptr;
 
 bool has_deputy() {
   const LayerRank* rank = current_rank();

@@ -46,6 +46,8 @@ extern Next g_mpi;
 extern Extensions g_mpi_extensions;
 /// Ranks of the process may have deputies.
 extern bool g_deputies;
+/// MPIX_Tool_await, for requests of both kinds.
+extern decltype(&MPIX_Tool_await) g_await;
 
 /// From now on each rank of the process has a deputy. Called when the library is loaded.
 void use_deputies();

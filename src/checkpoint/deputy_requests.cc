@@ -1,7 +1,8 @@
 // Waits and tests for requests of which some were made at home, by the deputy, and some where the
 // rank is. They get MPI's handles, where those of the first kind have a mark (deputy.h).
 //
-// They are asked one after the other. Where requests of both kinds fail in one call, their
+// A wait for one of several asks both at once, and whoever finds one first ends the other's wait.
+// Everything else asks one after the other. Where requests of both kinds fail in one call, their
 // error handlers are called for each kind.
 #include <algorithm>
 #include <vector>
@@ -35,6 +36,8 @@ struct RequestsOfKind {
   std::vector<MPI_Request> handles;  ///< MPI's, without marks
   std::vector<int> positions;        ///< in the call
   std::vector<MPI_Status> statuses;
+  std::vector<int> indices;  ///< of completed ones, among these
+  int completed = 0;         ///< how many of them; MPI_UNDEFINED: none is active
   int code = MPI_SUCCESS;
 
   RequestsOfKind(bool home, int n, const MPI_Request* requests) : at_home(home) {
@@ -44,6 +47,7 @@ struct RequestsOfKind {
       positions.push_back(i);
     }
     statuses.resize(handles.size() + 1);
+    indices.resize(handles.size() + 1);
   }
   int size() const { return static_cast<int>(handles.size()); }
   template <class... Parameters>
@@ -174,6 +178,177 @@ int test_any(int n, MPI_Request* requests, int* index, int* flag, MPI_Status* st
   return MPI_SUCCESS;
 }
 
+int test_some(int n, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  if (!is_any_at_home(n, requests) || !outcount || !indices)
+    return g_mpi.MPI_Testsome(n, requests, outcount, indices, statuses);
+  RequestsOfBoth both(n, requests);
+  *outcount = MPI_UNDEFINED;
+  for (RequestsOfKind* kind : {&both.here, &both.home}) {
+    kind->completed = MPI_UNDEFINED;
+    if (kind->size() > 0)
+      kind->call("MPI_Testsome", g_mpi.MPI_Testsome, kind->size(), kind->handles.data(),
+                 &kind->completed, kind->indices.data(), kind->statuses.data());
+    if (kind->completed != MPI_UNDEFINED)
+      *outcount = kind->completed + (*outcount == MPI_UNDEFINED ? 0 : *outcount);
+  }
+  both.write_handles(requests);
+  const bool failed = both.code() != MPI_SUCCESS;
+  int told = 0;
+  for (const RequestsOfKind* kind : {&both.here, &both.home}) {
+    if (kind->completed == MPI_UNDEFINED) continue;
+    for (size_t i = 0; i < static_cast<size_t>(kind->completed); ++i, ++told) {
+      indices[told] = kind->positions[static_cast<size_t>(kind->indices[i])];
+      if (statuses != MPI_STATUSES_IGNORE) statuses[told] = kind->status(i, failed);
+    }
+  }
+  return both.code();
+}
+
+int always_waits(void*, void*) { return 1; }
+
+int wait_any(int n, MPI_Request* requests, int* index, MPI_Status* status) {
+  if (!is_any_at_home(n, requests) || !index) return g_mpi.MPI_Waitany(n, requests, index, status);
+  for (int flag = 0;;) {
+    g_await("MPI_Waitany", 0, n, requests, always_waits, nullptr);
+    const int code = test_any(n, requests, index, &flag, status);
+    if (code != MPI_SUCCESS || flag) return code;
+  }
+}
+
+int wait_some(int n, MPI_Request* requests, int* outcount, int* indices, MPI_Status* statuses) {
+  if (!is_any_at_home(n, requests) || !outcount || !indices)
+    return g_mpi.MPI_Waitsome(n, requests, outcount, indices, statuses);
+  for (;;) {
+    g_await("MPI_Waitsome", 0, n, requests, always_waits, nullptr);
+    const int code = test_some(n, requests, outcount, indices, statuses);
+    if (code != MPI_SUCCESS || *outcount != 0) return code;
+  }
+}
+
+// ---- Requests that are only looked at
+
+int get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  if (!is_any_at_home(n, requests) || !flag)
+    return g_mpi.MPI_Request_get_status_all(n, requests, flag, statuses);
+  RequestsOfBoth both(n, requests);
+  *flag = 1;
+  for (RequestsOfKind* kind : {&both.here, &both.home})
+    if (*flag && kind->size() > 0)
+      kind->call("MPI_Request_get_status_all", g_mpi.MPI_Request_get_status_all, kind->size(),
+                 kind->handles.data(), flag, kind->statuses.data());
+  if (*flag) both.write_statuses(statuses);
+  return both.code();
+}
+
+int get_status_any(int n, const MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+  if (!is_any_at_home(n, requests) || !index || !flag)
+    return g_mpi.MPI_Request_get_status_any(n, requests, index, flag, status);
+  RequestsOfBoth both(n, requests);
+  bool active = false;
+  for (RequestsOfKind* kind : {&both.here, &both.home}) {
+    if (kind->size() == 0) continue;
+    int at = MPI_UNDEFINED;
+    const int code = kind->call("MPI_Request_get_status_any", g_mpi.MPI_Request_get_status_any,
+                                kind->size(), kind->handles.data(), &at, flag, status);
+    if (code != MPI_SUCCESS || (*flag && at != MPI_UNDEFINED)) {
+      *index = at >= 0 && at < kind->size() ? kind->positions[static_cast<size_t>(at)] : at;
+      return code;
+    }
+    active |= !*flag;
+  }
+  *flag = !active;
+  *index = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+int get_status_some(int n, const MPI_Request* requests, int* outcount, int* indices,
+                    MPI_Status* statuses) {
+  if (!is_any_at_home(n, requests) || !outcount || !indices)
+    return g_mpi.MPI_Request_get_status_some(n, requests, outcount, indices, statuses);
+  RequestsOfBoth both(n, requests);
+  *outcount = MPI_UNDEFINED;
+  int told = 0;
+  for (RequestsOfKind* kind : {&both.here, &both.home}) {
+    if (kind->size() == 0) continue;
+    const int code = kind->call("MPI_Request_get_status_some", g_mpi.MPI_Request_get_status_some,
+                                kind->size(), kind->handles.data(), &kind->completed,
+                                kind->indices.data(), kind->statuses.data());
+    if (code != MPI_SUCCESS) return code;
+    if (kind->completed == MPI_UNDEFINED) continue;
+    for (size_t i = 0; i < static_cast<size_t>(kind->completed); ++i, ++told) {
+      indices[told] = kind->positions[static_cast<size_t>(kind->indices[i])];
+      if (statuses != MPI_STATUSES_IGNORE) statuses[told] = kind->statuses[i];
+    }
+    *outcount = told;
+  }
+  return MPI_SUCCESS;
+}
+
+// ---- Waits that complete nothing (MPIX_Tool_await)
+
+/// A wait for one request of either kind: the rank waits for its own, the deputy for the others.
+struct WaitForEither {
+  const char* what;
+  RequestsOfBoth both;
+  MPIX_Tool_begins begins;
+  void* argument;
+  void *wait_here = nullptr, *wait_at_home = nullptr;
+  bool over_here = false, over_at_home = false;
+  int found_at_home = 0;
+
+  static int begin_here(void* wait, void* data) {
+    auto* either = static_cast<WaitForEither*>(data);
+    if (either->over_at_home) return 0;
+    either->wait_here = wait;
+    return either->begins(wait, either->argument);
+  }
+  static int begin_at_home(void* wait, void* data) {
+    auto* either = static_cast<WaitForEither*>(data);
+    if (either->over_here) return 0;
+    either->wait_at_home = wait;
+    return 1;
+  }
+  /// The deputy's part.
+  static void wait_as_deputy(void* data) {
+    auto* either = static_cast<WaitForEither*>(data);
+    RequestsOfKind& home = either->both.home;
+    either->found_at_home =
+        MPIX_Tool_await(either->what, 0, home.size(), home.handles.data(), begin_at_home, data);
+    either->over_at_home = true;
+    if (either->wait_here) MPIX_Tool_interrupt(either->wait_here);
+  }
+  /// The rank's part. The deputy has begun.
+  bool wait(void* deputy) {
+    const RequestsOfKind& here = both.here;
+    const int found = MPIX_Tool_await(what, 0, here.size(), here.handles.data(), begin_here, this);
+    wait_here = nullptr;
+    over_here = true;
+    if (!over_at_home && wait_at_home) MPIX_Tool_interrupt(wait_at_home);
+    fgmpi_end_deputy(deputy);
+    return found || found_at_home;
+  }
+};
+
+int await_both(const char* what, int all, int n, const MPI_Request* requests,
+               MPIX_Tool_begins begins, void* argument) {
+  if (!is_any_at_home(n, requests))
+    return MPIX_Tool_await(what, all, n, requests, begins, argument);
+  WaitForEither either = {what, {n, requests}, begins, argument};
+  RequestsOfKind &here = either.both.here, &home = either.both.home;
+  if (all || here.size() == 0) {
+    if (here.size() > 0 &&
+        !MPIX_Tool_await(what, all, here.size(), here.handles.data(), begins, argument))
+      return 0;
+    return by_deputy(what, MPIX_Tool_await, what, all, home.size(), home.handles.data(), begins,
+                     argument);
+  }
+  if (void* deputy = fgmpi_begin_deputy(what, {WaitForEither::wait_as_deputy, &either}))
+    return either.wait(deputy);
+  std::vector<MPI_Request> together(requests, requests + n);
+  for (MPI_Request& request : together) request = without_mark(request);
+  return MPIX_Tool_await(what, all, n, together.data(), begins, argument);
+}
+
 }  // namespace
 
 void ask_both_for_requests(Next* next) {
@@ -185,7 +360,14 @@ void ask_both_for_requests(Next* next) {
   next->MPI_Request_get_status = get_status;
   next->MPI_Waitall = wait_all;
   next->MPI_Testall = test_all;
+  next->MPI_Waitany = wait_any;
   next->MPI_Testany = test_any;
+  next->MPI_Waitsome = wait_some;
+  next->MPI_Testsome = test_some;
+  next->MPI_Request_get_status_all = get_status_all;
+  next->MPI_Request_get_status_any = get_status_any;
+  next->MPI_Request_get_status_some = get_status_some;
+  g_await = await_both;
 }
 
 }  // namespace fgmpi::checkpoint

@@ -48,6 +48,7 @@ void find_internal() {
   find_internal();
   g_mpi = g_next;
   g_mpi_extensions = g_extensions;
+  g_await = MPIX_Tool_await;
   findings::find_bindings();
   follow_stops();
   read_mode(environment::text(environment::kCheckpoint));

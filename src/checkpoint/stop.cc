@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "checkpoint/deputy.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/rounds.h"
 #include "checkpoint/tool_extensions.h"
@@ -85,7 +86,7 @@ bool is_awaited(LayerRank& rank, const char* call, bool all, int n, const MPI_Re
   if (n <= 0 || !real || !can_stop(rank)) return true;
   rank.call = call;
   rank.next = {};
-  const bool complete = MPIX_Tool_await(call, all, n, real, begin_wait, &rank);
+  const bool complete = g_await(call, all, n, real, begin_wait, &rank);
   run(rank);
   return complete;
 }
