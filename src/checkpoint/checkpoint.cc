@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "checkpoint/deputy.h"
 #include "checkpoint/process_thread.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/rounds.h"
@@ -28,6 +29,9 @@ namespace {
 /// Another one is for jobs that mpiexec -checkpoint has started:
 ///   leave:Nus            N microseconds after MPI_Init the job is saved, and ends; 0: it does not
 ///   ,report              behind that: rank 0 says how long the job has run since MPI_Init
+///
+/// Another mode, or in front of these with a comma:
+///   deputy               ranks have deputies (deputy.h)
 struct TestMode {
   bool on = false, leaves = false, reports = false;
   uint64_t collectives = 0;                     ///< 0: never
@@ -96,7 +100,12 @@ Saved at_rest(LayerRank& rank) {
 }
 
 void read_mode(const char* text) {
-  constexpr const char kRemake[] = "remake", kLeave[] = "leave:";
+  constexpr const char kDeputy[] = "deputy", kRemake[] = "remake", kLeave[] = "leave:";
+  if (text && std::strncmp(text, kDeputy, sizeof kDeputy - 1) == 0) {
+    use_deputies();
+    text += sizeof kDeputy - 1;
+    if (*text == ',') ++text;
+  }
   if (text && std::strncmp(text, kLeave, sizeof kLeave - 1) == 0) {
     g_mode.leaves = true;
     g_mode.reports = std::strstr(text, ",report");
