@@ -106,3 +106,17 @@ extern "C" __attribute__((visibility("default"))) void fgmpi_end_deputy(void* de
 /// waits until it has returned. Else returns false, and has done nothing.
 extern "C" __attribute__((visibility("default"))) bool fgmpi_call_by_rank(
     fgmpi::checkpoint::LayerCall call);
+
+// ---- Visits: communicators for the point-to-point messages of a rank that is not in the process
+// where it made them (comm/visit.h).
+
+/// Writes a communicator of the running rank to `buffer`, where it fits, in terms of the job.
+/// Returns its bytes; 0 where it cannot be visited. May switch.
+extern "C" __attribute__((visibility("default"))) size_t fgmpi_describe_comm(int comm, void* buffer,
+                                                                             size_t capacity);
+/// Makes a communicator of that, for the running rank in this process, with MPI_ERRORS_RETURN;
+/// MPI_COMM_NULL where none can be made. No collective operation may be called on it.
+extern "C" __attribute__((visibility("default"))) int fgmpi_visit_comm(const void* description,
+                                                                       size_t bytes);
+/// Ends the use of such a communicator, once its operations have ended.
+extern "C" __attribute__((visibility("default"))) void fgmpi_leave_comm(int comm);

@@ -139,7 +139,8 @@ void release_shared(SharedComm* shared) {
   g_table.erase(shared);
   ContextId id = shared->id;
   uint32_t processes = shared->processes;
-  bool counted = shared != g_world && id.lbi() >= kFirstLbi;
+  // Where only visitors have used it (visit.h), other processes say when it is dropped.
+  bool counted = shared != g_world && id.lbi() >= kFirstLbi && shared->members > 0;
   std::vector<uint32_t> jobs;
   if (__builtin_expect(id.is_drawn(), 0)) jobs = other_jobs_of(*shared);
   if (shared == g_world) g_world = nullptr;
@@ -311,7 +312,19 @@ void finalize_rank(RankState* rank) {
 
 SharedComm* find_shared(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
 
+/// The shared part that visitors have made, which members take over (visit.h); or nullptr.
+static SharedComm* take_over_visited(const CommSpec& spec) {
+  SharedComm* visited = find_shared(spec.id, spec.side);
+  if (!visited || visited->members > 0) return nullptr;
+  visited->members = spec.members;
+  visited->references += spec.members;
+  visited->processes = spec.processes;
+  visited->creating_call = spec.creating_call;
+  return visited;
+}
+
 SharedComm* make_shared(const CommSpec& spec) {
+  if (SharedComm* visited = take_over_visited(spec)) return visited;
   auto* shared = new SharedComm;
   shared->id = spec.id;
   shared->size = spec.map->size();
