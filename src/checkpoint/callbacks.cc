@@ -50,7 +50,7 @@ void operate(const Callbacks& op, void* in, void* inout, MPI_Count count, MPI_Da
     return;
   }
   MPI_Count lower = 0, extent = 0;
-  if (count > INT_MAX) g_next.MPI_Type_get_extent_c(type, &lower, &extent);
+  if (count > INT_MAX) g_home.MPI_Type_get_extent_c(type, &lower, &extent);
   for (MPI_Count done = 0; done < count || done == 0;) {
     int n = static_cast<int>(count - done > INT_MAX ? INT_MAX : count - done);
     char* const from = static_cast<char*>(in) + done * extent;

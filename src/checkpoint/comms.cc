@@ -1,6 +1,7 @@
 // Communicators, groups and info objects in terms of the job.
 #include <algorithm>
 
+#include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/wrappers.h"
 
@@ -162,7 +163,7 @@ bool describe_comm(LayerRank& rank, VirtualComm* comm) {
   comm->described = std::make_unique<CommDescription>();
   CommDescription* d = comm->described.get();
   int inter = 0;
-  g_next.MPI_Comm_test_inter(comm->real, &inter);
+  g_home.MPI_Comm_test_inter(comm->real, &inter);
   d->inter = inter;
   MPI_Group group = MPI_GROUP_NULL;
   g_next.MPI_Comm_group(comm->real, &group);
@@ -213,7 +214,7 @@ std::pair<int, int> neighbors_of(const LayerRank& rank, MPI_Comm comm) {
     return {2 * n, 2 * n};
   if (topology == MPI_GRAPH) {
     int self = 0;
-    g_next.MPI_Comm_rank(real, &self);
+    g_home.MPI_Comm_rank(real, &self);
     g_next.MPI_Graph_neighbors_count(real, self, &n);
     return {n, n};
   }

@@ -5,7 +5,7 @@
 
 namespace fgmpi::checkpoint {
 
-Next g_mpi;
+Next g_mpi, g_home;
 Extensions g_mpi_extensions;
 bool g_deputies = false;
 decltype(&MPIX_Tool_await) g_await = nullptr;
@@ -61,6 +61,8 @@ void use_deputies() {
   hand_over_calls(&g_next, &g_extensions);
   hand_over_internal();
   ask_both_for_requests(&g_next);
+  g_home = g_next;
+  hand_over_queries(&g_home);
 }
 
 }  // namespace fgmpi::checkpoint

@@ -43,6 +43,9 @@ namespace fgmpi::checkpoint {
 /// MPI's functions, as they were found. g_next and g_extensions equal them where ranks have no
 /// deputies.
 extern Next g_mpi;
+/// As g_next, but what g_next calls where the rank is about a communicator or type is called at
+/// home: for MPI's objects there.
+extern Next g_home;
 extern Extensions g_mpi_extensions;
 /// Ranks of the process may have deputies.
 extern bool g_deputies;
@@ -53,6 +56,7 @@ extern decltype(&MPIX_Tool_await) g_await;
 void use_deputies();
 /// Generated: changes the functions that deputies call.
 void hand_over_calls(Next* next, Extensions* extensions);
+void hand_over_queries(Next* home);
 /// The functions of requests in g_next that ask both processes.
 void ask_both_for_requests(Next* next);
 

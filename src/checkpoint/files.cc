@@ -81,8 +81,8 @@ int open_file(MPI_Comm comm, const char* name, int amode, MPI_Info info, MPI_Fil
   made->key = key_of_latest(*rank, comm);
   made->path = absolute_path_of(name);
   made->amode = amode;
-  g_next.MPI_Comm_rank(real, &made->rank);
-  g_next.MPI_Comm_size(real, &made->size);
+  g_home.MPI_Comm_rank(real, &made->rank);
+  g_home.MPI_Comm_size(real, &made->size);
   keep_hints(*rank, made, info);
   *fh = file_of_number(handle);
   return code;

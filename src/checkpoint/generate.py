@@ -320,7 +320,9 @@ class Wrapper:
         inside = "".join(f", {p.declaration}" for p in others)
         words = ", ".join(f"word({p.name})" for p in others) or "0"
         count = [f"count_collective(*self, {comm_of(call)}, false);"] if self.is_collective() and call.starts == "nonblocking" else []
-        lines = [f"static int start_{symbol}([[maybe_unused]] LayerRank* self, VirtualRequest* started{inside}) {{",
+        # Those of messages stay in line, although they find their objects by a pointer.
+        in_line = "[[gnu::always_inline]] inline " if call.role in ("send", "receive") and call.starts == "nonblocking" else ""
+        lines = [f"{in_line}static int start_{symbol}([[maybe_unused]] LayerRank* self, VirtualRequest* started{inside}) {{",
                  *["  " + line for line in before if not line.startswith("count_")], f"  return {self.called(passed)};", "}"]
         lines += [f"static int remake_{symbol}([[maybe_unused]] LayerRank* self, VirtualRequest* started) {{",
                   f"  return start_again(start_{symbol}, self, started);", "}"]
@@ -443,6 +445,11 @@ def deputies(calls, own):
     for f in own:
         made = next((p.name for p in f.parameters if type_of(p) == ("MPI_Request", True)), None)
         lines += handed_over(f, "g_mpi_extensions", made)
+    queries = [s for s in calls.symbols if s.startswith(("MPI_Comm_", "MPI_Type_")) and not is_handed_over(calls.all[s])
+               and calls.functions[s].result == "int" and calls.all[s].role == "local"]
+    for symbol in queries:
+        lines += handed_over(calls.functions[symbol], "g_mpi", None)
+    lines += ["void hand_over_queries(Next* home) {", *[f"  home->{s} = hand_over_{s};" for s in queries], "}"]
     return [*lines, "void hand_over_calls(Next* next, Extensions* extensions) {", *[f"  next->{s} = hand_over_{s};" for s in symbols],
             *[f"  extensions->{f.symbol} = hand_over_{f.symbol};" for f in own], "}\n"]
 
@@ -518,7 +525,7 @@ def main():
         inside = "".join(f", {p.declaration}" for p in calls.functions[c.symbol].parameters)
         others = "".join(f", {p.declaration}" for p in calls.functions[c.symbol].parameters if p.name != "request")
         if c.role in ("send", "receive") and c.starts == "nonblocking":
-            ahead += [f"static int start_{c.symbol}(LayerRank* self, VirtualRequest* started{others});",
+            ahead += [f"[[gnu::always_inline]] inline static int start_{c.symbol}(LayerRank* self, VirtualRequest* started{others});",
                       f"static int checkpoint_{c.symbol}(const void*{inside});"]
     calls.write("checkpoint", ['#include <cstdint>\n\n#include "fgmpi.h"\n#include "host/internal.h"\n'], declarations, ALSO,
                 ['#include "checkpoint/deputy.h"\n#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)

@@ -46,7 +46,7 @@ void find_internal() {
   fill_next(&g_next, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   fill_extensions(&g_extensions, [](const char* name) { return dlsym(RTLD_NEXT, name); });
   find_internal();
-  g_mpi = g_next;
+  g_mpi = g_home = g_next;
   g_mpi_extensions = g_extensions;
   g_await = MPIX_Tool_await;
   findings::find_bindings();

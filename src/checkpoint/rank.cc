@@ -7,26 +7,12 @@
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
 
-#pragma weak MPIX_Tool_word
-#pragma weak MPIX_Comm_key
-
 namespace fgmpi::checkpoint {
 
-namespace {
-
-[[gnu::noinline]] LayerRank* begin_rank() {
+LayerRank* begin_rank(void** word) {
   auto* rank = new LayerRank;
-  rank->has_deputy = g_deputies;
+  *word = rank;
   return rank;
-}
-
-}  // namespace
-
-LayerRank* current_rank() {
-  void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
-  if (!word) return nullptr;
-  if (!*word) *word = begin_rank();
-  return static_cast<LayerRank*>(*word);
 }
 
 namespace {
@@ -50,7 +36,8 @@ int add_to(Table& table, int real) {
   return handle;
 }
 
-/// Is this the handle of an object that somebody has made, rather than a predefined or null one?
+}  // namespace
+
 /// Types for reductions of pairs have such handles in MPICH, too.
 bool is_made(Object kind, int real) {
   if ((static_cast<uint32_t>(real) & kVirtualBase) != 0x80000000u) return false;
@@ -61,8 +48,6 @@ bool is_made(Object kind, int real) {
     if (pair == real) return false;
   return true;
 }
-
-}  // namespace
 
 int real_of(const LayerRank& rank, Object kind, int handle) {
   if (__builtin_expect(!is_virtual(handle), 0)) return handle;
@@ -163,22 +148,38 @@ int virtual_of(const LayerRank& rank, Object kind, int real) {
   }
 }
 
+namespace {
+
+/// What a rank needs to know of a new communicator.
+struct CommFacts {
+  uint64_t key = 0, weight = 0;
+};
+
+int find_facts(MPI_Comm real, CommFacts* facts) {
+  int leader = 0, index = 0, side = 0;
+  if (MPIX_Comm_key && MPIX_Comm_key(real, &leader, &index, &side) == MPI_SUCCESS)
+    facts->key =
+        static_cast<uint64_t>(static_cast<uint32_t>(leader)) << 32 | static_cast<uint32_t>(index);
+  int self = 0, size = 1, inter = 0, remote = 0;
+  g_mpi.MPI_Comm_rank(real, &self);
+  g_mpi.MPI_Comm_size(real, &size);
+  g_mpi.MPI_Comm_test_inter(real, &inter);
+  if (inter) g_mpi.MPI_Comm_remote_size(real, &remote);
+  facts->weight = weight_of(self == 0 && side == 0, size + remote);
+  return MPI_SUCCESS;
+}
+
+}  // namespace
+
 MPI_Comm add_comm(LayerRank& rank, MPI_Comm real) {
   if (!is_made(Object::kComm, real)) return real;
   VirtualComm* made = nullptr;
   const MPI_Comm handle = rank.comms.add(&made);
   made->real = real;
-  int leader = 0, index = 0, side = 0;
-  if (MPIX_Comm_key &&
-      by_deputy("MPIX_Comm_key", MPIX_Comm_key, real, &leader, &index, &side) == MPI_SUCCESS)
-    made->key =
-        static_cast<uint64_t>(static_cast<uint32_t>(leader)) << 32 | static_cast<uint32_t>(index);
-  int self = 0, size = 1, inter = 0, remote = 0;
-  g_next.MPI_Comm_rank(real, &self);
-  g_next.MPI_Comm_size(real, &size);
-  g_next.MPI_Comm_test_inter(real, &inter);
-  if (inter) g_next.MPI_Comm_remote_size(real, &remote);
-  made->weight = weight_of(self == 0 && side == 0, size + remote);
+  CommFacts facts;
+  by_deputy("MPIX_Comm_key", find_facts, real, &facts);
+  made->key = facts.key;
+  made->weight = facts.weight;
 
   // After a restart MPI numbers communicators from the beginning.
   if (rank.restarts > 0) made->key = mix(rank.restarts, made->key);
@@ -243,8 +244,8 @@ void count_collective(LayerRank& rank, MPI_Comm comm, bool blocking) {
 bool is_root(const LayerRank& rank, MPI_Comm comm, int root) {
   const MPI_Comm real = real_of(rank, Object::kComm, comm);
   int inter = 0, self = 0;
-  g_next.MPI_Comm_test_inter(real, &inter);
-  g_next.MPI_Comm_rank(real, &self);
+  g_home.MPI_Comm_test_inter(real, &inter);
+  g_home.MPI_Comm_rank(real, &self);
   return inter ? root == MPI_ROOT : root == self;
 }
 
@@ -257,11 +258,11 @@ CollectiveKey key_of_latest(LayerRank& rank, MPI_Comm comm) {
 int ranks_of(const LayerRank& rank, MPI_Comm comm) {
   const MPI_Comm real = real_of(rank, Object::kComm, comm);
   int inter = 0, n = 0;
-  if (g_next.MPI_Comm_test_inter(real, &inter) != MPI_SUCCESS) return 0;
+  if (g_home.MPI_Comm_test_inter(real, &inter) != MPI_SUCCESS) return 0;
   if (inter)
-    g_next.MPI_Comm_remote_size(real, &n);
+    g_home.MPI_Comm_remote_size(real, &n);
   else
-    g_next.MPI_Comm_size(real, &n);
+    g_home.MPI_Comm_size(real, &n);
   return n;
 }
 

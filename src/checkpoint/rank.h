@@ -26,6 +26,7 @@
 #include "checkpoint/descriptions.h"
 #include "checkpoint/objects.h"
 #include "checkpoint/sessions.h"
+#include "checkpoint/tool_extensions.h"
 #include "checkpoint/windows_files.h"
 #include "watch/words.h"
 
@@ -204,7 +205,7 @@ struct LayerRank {
       MPI_COMM_NULL;  ///< and of MPI_COMM_SELF, over which stored messages are delivered
   int world_rank = 0;
   bool initialised = false;
-  bool has_deputy = false;  ///< which calls MPI for it (deputy.h)
+  bool has_deputy = false;  ///< which calls MPI for it (deputy.h), once the rank has begun MPI
 
   // Stops of the job (stop.h).
   enum class Place : uint8_t { kRuns, kWaits, kPauses };
@@ -252,12 +253,21 @@ struct LayerRank {
   std::vector<StoredAttribute>* found = nullptr;
 };
 
+/// Makes a rank's state, and stores it in the rank's word.
+LayerRank* begin_rank(void** word);
 /// The running rank's state, which is made when it is first asked for; nullptr where no rank runs.
-LayerRank* current_rank();
+inline LayerRank* current_rank() {
+  void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
+  if (!word) return nullptr;
+  if (__builtin_expect(!*word, 0)) return begin_rank(word);
+  return static_cast<LayerRank*>(*word);
+}
 
 // ---- From virtual handles to MPI's. What is no virtual handle is returned as it is; a virtual one
 // without an object becomes a handle that MPI does not know.
 int real_of(const LayerRank& rank, Object kind, int handle);
+/// Is this the handle of an object that somebody has made, rather than a predefined or null one?
+bool is_made(Object kind, int real);
 /// Gives an object of MPI's a virtual handle; predefined and null handles stay as they are.
 int add_object(LayerRank& rank, Object kind, int real);
 /// The object of a virtual handle was freed.

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/windows_files.h"
@@ -60,8 +61,8 @@ int make_win(LayerRank& rank, const WinRequest& asked, MPI_Win* win, Make&& make
   made->unit = static_cast<int>(std::min<MPI_Aint>(asked.unit, INT_MAX));
   made->large_unit = asked.unit;
   made->is_shared = asked.is_shared;
-  g_next.MPI_Comm_rank(comm, &made->rank);
-  g_next.MPI_Comm_size(comm, &made->size);
+  g_home.MPI_Comm_rank(comm, &made->rank);
+  g_home.MPI_Comm_size(comm, &made->size);
   int flag = 0, *model = nullptr;
   g_next.MPI_Win_get_attr(real, MPI_WIN_MODEL, &model, &flag);
   if (flag) made->model = *model;
@@ -99,8 +100,8 @@ void* allocate_pages(size_t bytes) {
 bool has_one_member(const LayerRank& rank, MPI_Comm comm) {
   int size = 0, inter = 0;
   const MPI_Comm real = real_of(rank, Object::kComm, comm);
-  return g_next.MPI_Comm_size(real, &size) == MPI_SUCCESS && size == 1 &&
-         g_next.MPI_Comm_test_inter(real, &inter) == MPI_SUCCESS && !inter;
+  return g_home.MPI_Comm_size(real, &size) == MPI_SUCCESS && size == 1 &&
+         g_home.MPI_Comm_test_inter(real, &inter) == MPI_SUCCESS && !inter;
 }
 
 /// MPI_Win_allocate, and MPI_Win_allocate_shared. `create` is MPI_Win_create with units of the same
