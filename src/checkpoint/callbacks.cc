@@ -10,6 +10,7 @@
 
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/here.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 #include "host/internal.h"
@@ -261,18 +262,33 @@ constexpr int cxx_kind(Form form) {
   return form == Form::kFile ? 1 : form == Form::kWin ? 2 : form == Form::kSession ? 3 : 0;
 }
 
+/// The handle at home of an object with an error, which may be a communicator where the rank is.
+template <Form form, class Handle>
+Handle object_at_home(const LayerRank& rank, Handle object) {
+  if constexpr (form == Form::kComm) return comm_at_home(rank, object);
+  return object;
+}
+
 template <Form form, class Handle>
 void handle_by_program(Handle* object, int* code) {
   LayerRank* rank = current_rank();
+  if (!rank) return;
+  const Handle home = object_at_home<form>(*rank, *object);
   MPI_Errhandler real = MPI_ERRHANDLER_NULL;
-  if (!rank || get_errhandler(form, *object, &real) != MPI_SUCCESS) return;
+  if (get_errhandler(form, home, &real) != MPI_SUCCESS) return;
   const VirtualCallbacks* found =
       rank->errhandlers.find(virtual_of(*rank, Object::kErrhandler, real));
   g_next.MPI_Errhandler_free(&real);
   if (!found) return;
   const Callbacks& handler = *found->calls;
   const ProgramRuns runs(rank);
-  Handle handle = handle_for_handler(*rank, form, *object);
+  Handle handle = handle_for_handler(*rank, form, home);
+  if (handler.with_state) {  // of a communicator where the rank is
+    ++rank->errors_handled;
+    as<void(Handle, int, void*)>(handler.function)(handle, *code, handler.extra);
+    *code = MPI_SUCCESS;
+    return;
+  }
   if (handler.cxx) {
     as<CxxHandler>(handler.cxx)(cxx_kind(form), &handle, code, as<void()>(handler.function));
     *code = MPI_SUCCESS;
@@ -371,6 +387,8 @@ int free_errhandler(MPI_Errhandler* errhandler) {
 }
 
 }  // namespace
+
+MPI_Comm_errhandler_function* comm_error_function() { return handle_error<Form::kComm, MPI_Comm>; }
 
 int make_operation(Callbacks* calls, MPI_Op* real) {
   return g_next.MPIX_Op_create_x(run_operation, destroy_operation, calls->commutes, calls, real);

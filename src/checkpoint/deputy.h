@@ -34,6 +34,9 @@
 #include "checkpoint/rank.h"
 #include "checkpoint/tool_extensions.h"
 
+#pragma weak fgmpi_describe_comm
+#pragma weak fgmpi_visit_comm
+#pragma weak fgmpi_leave_comm
 #pragma weak fgmpi_begin_deputy
 #pragma weak fgmpi_end_deputy
 #pragma weak fgmpi_call_by_rank

@@ -63,7 +63,9 @@ struct BegunCollectives {
 
 struct VirtualComm {
   int real = MPI_COMM_NULL;
-  uint64_t key = 0;  ///< equal for all members, and for no other communicator of the job
+  int here = 0;         ///< MPI's object where the rank is (here.h); 0: none was needed yet
+  bool visits = false;  ///< `here` is not `real`
+  uint64_t key = 0;     ///< equal for all members, and for no other communicator of the job
   BegunCollectives begun;
   uint64_t weight = 0;  ///< the weights of all members have the sum 0
   std::unique_ptr<CommDescription> described;
@@ -74,6 +76,7 @@ struct VirtualGroup {
 };
 struct VirtualType {
   int real = MPI_DATATYPE_NULL;
+  int here = 0;        ///< as VirtualComm's
   uint32_t uses = 0;   ///< pending requests that were made with it
   bool freed = false;  ///< by the program
   bool committed = false;

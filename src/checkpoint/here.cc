@@ -1,0 +1,123 @@
+// How objects are made where a rank runs.
+#include "checkpoint/here.h"
+
+#include <vector>
+
+#include "checkpoint/deputy.h"
+#include "checkpoint/describe.h"
+
+namespace fgmpi::checkpoint {
+
+int (*g_real_here)(const LayerRank&, Object, int) = real_of;
+
+namespace {
+
+/// While it lives, the rank itself makes all calls of MPI.
+class CallsOfRank {
+ public:
+  CallsOfRank() : rank_(current_rank()), before_(rank_->has_deputy) { rank_->has_deputy = false; }
+  ~CallsOfRank() { rank_->has_deputy = before_; }
+  CallsOfRank(const CallsOfRank&) = delete;
+  CallsOfRank& operator=(const CallsOfRank&) = delete;
+
+ private:
+  LayerRank* rank_;
+  bool before_;
+};
+
+/// Gives a communicator here the error handler that answers for it at home.
+void copy_errhandler(const VirtualComm& comm) {
+  MPI_Errhandler at_home = MPI_ERRORS_ARE_FATAL;
+  if (g_next.MPI_Comm_get_errhandler(comm.real, &at_home) != MPI_SUCCESS) return;
+  if (!is_made(Object::kErrhandler, at_home)) {
+    g_mpi.MPI_Comm_set_errhandler(comm.here, at_home);
+    return;
+  }
+  g_next.MPI_Errhandler_free(&at_home);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  g_mpi.MPI_Comm_create_errhandler(comm_error_function(), &handler);
+  g_mpi.MPI_Comm_set_errhandler(comm.here, handler);
+  g_mpi.MPI_Errhandler_free(&handler);
+}
+
+void copy_name(const VirtualComm& comm) {
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  g_next.MPI_Comm_get_name(comm.real, name, &length);
+  if (length > 0) g_mpi.MPI_Comm_set_name(comm.here, name);
+}
+
+void make_here(VirtualComm* comm) {
+  std::vector<char> description(256);
+  size_t bytes = description.size();
+  for (bool fits = false; !fits; fits = bytes <= description.size()) {
+    description.resize(bytes);
+    bytes = by_deputy("a move", fgmpi_describe_comm, comm->real, description.data(),
+                      description.size());
+  }
+  // A rank with communicators that cannot be visited does not move.
+  const MPI_Comm made = bytes > 0 ? fgmpi_visit_comm(description.data(), bytes) : MPI_COMM_NULL;
+  comm->visits = made != MPI_COMM_NULL;
+  comm->here = comm->visits ? made : comm->real;
+  if (!comm->visits) return;
+  copy_name(*comm);
+  copy_errhandler(*comm);
+}
+
+void make_here(VirtualType* type) {
+  const TypeDescription::Node constructor = constructor_of(type->real);
+  char name[MPI_MAX_OBJECT_NAME] = {};
+  int length = 0;
+  g_next.MPI_Type_get_name(type->real, name, &length);
+  const CallsOfRank calls;
+  type->here = type_of(constructor);
+  if (type->committed) g_mpi.MPI_Type_commit(&type->here);
+  if (length > 0 && !type->permanent) g_mpi.MPI_Type_set_name(type->here, name);
+}
+
+int real_here(const LayerRank& rank, Object kind, int handle) {
+  if (!is_virtual(handle) || !rank.has_deputy) return real_of(rank, kind, handle);
+  if (kind == Object::kComm) {
+    VirtualComm* comm = rank.comms.find(handle);
+    if (comm && comm->here == 0) make_here(comm);
+    if (comm) return comm->here;
+  }
+  if (kind == Object::kDatatype) {
+    VirtualType* type = rank.types.find(handle);
+    if (type && type->here == 0) make_here(type);
+    if (type) return type->here;
+  }
+  if (kind == Object::kInfo && rank.infos.find(handle)) return MPI_INFO_NULL;
+  return real_of(rank, kind, handle);
+}
+
+}  // namespace
+
+void drop_here(VirtualComm* comm) {
+  if (comm->visits) fgmpi_leave_comm(comm->here);
+  comm->here = 0;
+  comm->visits = false;
+}
+
+void drop_here(VirtualType* type) {
+  if (type->here != 0 && !type->permanent) g_mpi.MPI_Type_free(&type->here);
+  type->here = 0;
+}
+
+void drop_objects_here(LayerRank& rank) {
+  rank.comms.for_each([](MPI_Comm, VirtualComm* comm) { drop_here(comm); });
+  rank.types.for_each([](MPI_Datatype, VirtualType* type) { drop_here(type); });
+}
+
+MPI_Comm comm_at_home(const LayerRank& rank, MPI_Comm real) {
+  MPI_Comm home = real;
+  if (!rank.has_deputy) return home;
+  rank.comms.for_each([&](MPI_Comm, const VirtualComm* comm) {
+    if (comm->here == real) home = comm->real;
+  });
+  return home;
+}
+
+void use_objects_here() { g_real_here = real_here; }
+
+}  // namespace fgmpi::checkpoint
