@@ -1,6 +1,7 @@
 // Calls by deputies: how they are handed over, and what is called in MPI's place.
 #include "checkpoint/deputy.h"
 
+#include "checkpoint/here.h"
 #include "checkpoint/wrappers.h"
 
 namespace fgmpi::checkpoint {
@@ -60,6 +61,7 @@ void use_deputies() {
   g_deputies = true;
   hand_over_calls(&g_next, &g_extensions);
   hand_over_internal();
+  follow_objects_at_home(&g_next);
   ask_both_for_requests(&g_next);
   g_home = g_next;
   hand_over_queries(&g_home);

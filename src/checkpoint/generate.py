@@ -149,7 +149,7 @@ class Wrapper:
                 before.append(f"RealHandles<{object_}> real_{name}(*self, {name}, {length_of(self.call, p)});")
                 passed[name] = f"{kept}keep(real_{name})" if kept else f"real_{name}.data()"
             elif p.kind.life == "borrowed" and not p.kind.type.endswith("*"):
-                before.append(f"{name} = real_of(*self, {object_}, {name});")
+                before.append(f"{name} = {self.finder(p.kind.object)}(*self, {object_}, {name});")
             elif p.kind.life == "borrowed":
                 before.append(f"RealHandles<{object_}> real_{name}(*self, {name}, 1);")
             elif p.kind.life == "created":
@@ -177,6 +177,10 @@ class Wrapper:
             if self.call.starts == "blocking":
                 before.insert(0, f"before_collective(*self, {comm_of(self.call)});")
         return before, passed, behind
+
+    def finder(self, object_):
+        """Returns the function that finds MPI's object of a virtual handle: at home, or where the rank is."""
+        return "real_of" if is_handed_over(self.call) or object_ not in ("comm", "datatype", "info") else "g_real_here"
 
     def is_collective(self):
         return self.call.role in ("collective", "creation") and comm_of(self.call) is not None
@@ -244,7 +248,7 @@ class Wrapper:
                       f"  return match_stored(*self, stored, {flag}, message, status);"]
             if not call.find("flag"):
                 stored = ["do {", *["  " + line for line in stored],
-                          f'}} while (!await_message(*self, "{self.symbol}", source, tag, real_of(*self, Object::kComm, comm)));']
+                          f'}} while (!await_message(*self, "{self.symbol}", source, tag, g_real_here(*self, Object::kComm, comm)));']
             if role == "probe":
                 return stored, [], []
             found = "*flag && " if call.find("flag") else ""
@@ -528,7 +532,7 @@ def main():
             ahead += [f"[[gnu::always_inline]] inline static int start_{c.symbol}(LayerRank* self, VirtualRequest* started{others});",
                       f"static int checkpoint_{c.symbol}(const void*{inside});"]
     calls.write("checkpoint", ['#include <cstdint>\n\n#include "fgmpi.h"\n#include "host/internal.h"\n'], declarations, ALSO,
-                ['#include "checkpoint/deputy.h"\n#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)
+                ['#include "checkpoint/deputy.h"\n#include "checkpoint/here.h"\n#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)
 
 
 main()

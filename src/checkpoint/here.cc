@@ -1,4 +1,4 @@
-// How objects are made where a rank runs.
+// How objects are made where a rank runs, and how they follow those at home.
 #include "checkpoint/here.h"
 
 #include <vector>
@@ -91,6 +91,58 @@ int real_here(const LayerRank& rank, Object kind, int handle) {
   return real_of(rank, kind, handle);
 }
 
+// ---- What is called in place of functions that change objects at home
+
+/// Calls action(entry) for the communicator with this handle of MPI's, if it has an object here.
+template <class Table, class Action>
+void with_object_here(const Table& table, int real, Action&& action) {
+  auto* found = table.find(table.handle_of_real(real));
+  if (found && found->here != 0) action(found);
+}
+
+/// Handlers of communicators without one of their own are MPI_COMM_WORLD's.
+void copy_errhandlers(const LayerRank& rank) {
+  rank.comms.for_each([](MPI_Comm, const VirtualComm* comm) {
+    if (comm->visits) copy_errhandler(*comm);
+  });
+}
+
+int set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+  const int code =
+      by_deputy("MPI_Comm_set_errhandler", g_mpi.MPI_Comm_set_errhandler, comm, handler);
+  if (code == MPI_SUCCESS && has_deputy()) copy_errhandlers(*current_rank());
+  return code;
+}
+
+int set_old_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+  const int code = by_deputy("MPI_Errhandler_set", g_mpi.MPI_Errhandler_set, comm, handler);
+  if (code == MPI_SUCCESS && has_deputy()) copy_errhandlers(*current_rank());
+  return code;
+}
+
+int set_name(MPI_Comm comm, const char* name) {
+  const int code = by_deputy("MPI_Comm_set_name", g_mpi.MPI_Comm_set_name, comm, name);
+  if (code == MPI_SUCCESS && has_deputy())
+    with_object_here(current_rank()->comms, comm, [](VirtualComm* found) {
+      if (found->visits) copy_name(*found);
+    });
+  return code;
+}
+
+int commit(MPI_Datatype* type) {
+  const int code = by_deputy("MPI_Type_commit", g_mpi.MPI_Type_commit, type);
+  if (code == MPI_SUCCESS && has_deputy())
+    with_object_here(current_rank()->types, *type,
+                     [](VirtualType* found) { g_mpi.MPI_Type_commit(&found->here); });
+  return code;
+}
+
+int free_type_at_home(MPI_Datatype* type) {
+  if (type && has_deputy())
+    with_object_here(current_rank()->types, *type, [](VirtualType* found) { drop_here(found); });
+  return by_deputy("MPI_Type_free", g_mpi.MPI_Type_free, type);
+}
+
 }  // namespace
 
 void drop_here(VirtualComm* comm) {
@@ -118,6 +170,13 @@ MPI_Comm comm_at_home(const LayerRank& rank, MPI_Comm real) {
   return home;
 }
 
-void use_objects_here() { g_real_here = real_here; }
+void follow_objects_at_home(Next* next) {
+  next->MPI_Comm_set_errhandler = set_errhandler;
+  next->MPI_Errhandler_set = set_old_errhandler;
+  next->MPI_Comm_set_name = set_name;
+  next->MPI_Type_commit = commit;
+  next->MPI_Type_free = free_type_at_home;
+  g_real_here = real_here;
+}
 
 }  // namespace fgmpi::checkpoint

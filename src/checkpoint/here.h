@@ -19,8 +19,8 @@ namespace fgmpi::checkpoint {
 /// ranks may have deputies, real_here().
 extern int (*g_real_here)(const LayerRank& rank, Object kind, int handle);
 
-/// From now on calls use objects where their ranks are.
-void use_objects_here();
+/// The functions of g_next by which objects change or end at home. After hand_over_calls().
+void follow_objects_at_home(Next* next);
 /// Frees all objects where the rank is. They are made again when calls need them.
 void drop_objects_here(LayerRank& rank);
 void drop_here(VirtualComm* comm);

@@ -6,6 +6,7 @@
 #include "base/environment.h"
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/here.h"
 #include "checkpoint/save.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
@@ -91,6 +92,7 @@ int finalize() {
     remove_rank(*rank);
     report_remade(*rank);
     free_requests_left(*rank);
+    drop_objects_here(*rank);
     free_own_comms(*rank);
     finish_saving();
   }

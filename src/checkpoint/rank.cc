@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/here.h"
 #include "checkpoint/wrappers.h"
 #include "fgmpi.h"
 
@@ -195,7 +196,8 @@ void note_freed(LayerRank& rank, uint64_t key, uint64_t weight) {
 }
 
 void remove_comm(LayerRank& rank, MPI_Comm comm) {
-  const VirtualComm* found = rank.comms.find(comm);
+  VirtualComm* const found = rank.comms.find(comm);
+  drop_here(found);
   note_freed(rank, found->key, found->weight);
   rank.stored.remove_if([=](const StoredMessage& message) { return message.comm == comm; });
   rank.comms.remove(comm);

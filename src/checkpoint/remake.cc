@@ -1,6 +1,7 @@
 // All objects of a rank: they are described in terms of the job, thrown away, and made again.
 #include <algorithm>
 
+#include "checkpoint/here.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/wrappers.h"
 
@@ -60,6 +61,7 @@ bool is_only_in_use(const VirtualCallbacks& handler) {
 
 void discard_objects(LayerRank& rank) {
   discard_requests(rank);
+  drop_objects_here(rank);
   discard_files(rank);
   discard_windows(rank);
   for (VirtualComm* comm : comms_by_key(rank)) g_next.MPI_Comm_free(&comm->real);

@@ -2,7 +2,9 @@
 //
 // A message is delivered by sending its bytes to the rank itself, so that MPI unpacks it into any
 // datatype, cuts what is too long, and counts elements.
+#include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/here.h"
 #include "checkpoint/wrappers.h"
 
 namespace fgmpi::checkpoint {
@@ -37,9 +39,10 @@ StoredMessage take(LayerRank& rank, const StoredMessage* message) {
 int deliver(LayerRank& rank, const StoredMessage& message, void* buffer, MPI_Count count,
             MPI_Datatype datatype, MPI_Status* status) {
   MPI_Status own;
-  const int code = g_next.MPI_Sendrecv_c(
-      message.data.data(), static_cast<MPI_Count>(message.data.size()), MPI_PACKED, 0, 0, buffer,
-      count, real_of(rank, Object::kDatatype, datatype), 0, 0, rank.self, &own);
+  const int code =
+      by_deputy("MPI_Recv", g_mpi.MPI_Sendrecv_c, message.data.data(),
+                static_cast<MPI_Count>(message.data.size()), MPI_PACKED, 0, 0, buffer, count,
+                real_of(rank, Object::kDatatype, datatype), 0, 0, rank.self, &own);
   if (status != MPI_STATUS_IGNORE) {
     const int error = status->MPI_ERROR;
     *status = own;
@@ -135,8 +138,9 @@ int replace(LayerRank& rank, const char* call, void* buf, MPI_Count count, MPI_D
   const MPI_Datatype real = real_of(rank, Object::kDatatype, datatype);
   std::vector<char> packed;
   if (pack(buf, count, real, &packed) != MPI_SUCCESS)  // MPI words the error
-    return g_next.MPI_Sendrecv_replace_c(buf, count, real, dest, sendtag, source, recvtag,
-                                         real_of(rank, Object::kComm, comm), status);
+    return g_next.MPI_Sendrecv_replace_c(buf, count, g_real_here(rank, Object::kDatatype, datatype),
+                                         dest, sendtag, source, recvtag,
+                                         g_real_here(rank, Object::kComm, comm), status);
   MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
   int code = MPI_Irecv_c(buf, count, datatype, source, recvtag, comm, &requests[0]);
   if (code == MPI_SUCCESS)
@@ -164,8 +168,8 @@ int receive_matched(void* buffer, MPI_Count count, MPI_Datatype datatype, MPI_Me
   if (const auto stored = take_matched(rank, message))
     return handled(*rank, stored->comm, deliver(*rank, *stored, buffer, count, datatype, status));
   MPI_Message real = real_of(*rank, Object::kMessage, *message);
-  const int code =
-      g_next.MPI_Mrecv_c(buffer, count, real_of(*rank, Object::kDatatype, datatype), &real, status);
+  const int code = g_next.MPI_Mrecv_c(
+      buffer, count, g_real_here(*rank, Object::kDatatype, datatype), &real, status);
   if (real == MPI_MESSAGE_NULL) {
     remove_object(*rank, Object::kMessage, *message);
     *message = MPI_MESSAGE_NULL;
@@ -189,8 +193,8 @@ int start_matched(void* buffer, MPI_Count count, MPI_Datatype datatype, MPI_Mess
   }
   keep_words(made.get(), kCall_MPI_Imrecv_c, {word(buffer), count, int64_t{datatype}}, false);
   MPI_Message real = real_of(*rank, Object::kMessage, *message);
-  const int code = g_next.MPI_Imrecv_c(buffer, count, real_of(*rank, Object::kDatatype, datatype),
-                                       &real, &made->real);
+  const int code = g_next.MPI_Imrecv_c(
+      buffer, count, g_real_here(*rank, Object::kDatatype, datatype), &real, &made->real);
   if (code != MPI_SUCCESS) return code;
   if (real == MPI_MESSAGE_NULL) {
     remove_object(*rank, Object::kMessage, *message);

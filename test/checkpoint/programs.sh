@@ -10,6 +10,8 @@ sources=$(cd "$(dirname "$0")/../mpi" && pwd)
 # errors, errors of which only some ranks learn, ways to windows and memory of other ranks; those that make thousands of
 # communicators take minutes. In Fortran, array sections in nonblocking calls get the layer's requests.
 but=" attributes local_messages messages extensions many session_late system_ranked_errors sections_pt2pt sections_window closed falls large rma/errors rma/query rma/windows "
+# Communicators have more parts where ranks have deputies.
+case $mode in deputy*) but="${but}comm/memory " ;; esac
 failed=0 count=0
 for topic in pt2pt coll comm attr datatype topo group old_style fortran rma file; do
   for program in "$tests/$topic"/*; do
