@@ -89,6 +89,26 @@ static void nested(void) {
   MPI_Comm_free_keyval(&keyval);
 }
 
+/* A deputy's call takes two switches; what the rank is asked about itself takes none, once its objects are there. */
+static void who_calls(void) {
+  enum { kCalls = 100 };
+  MPI_Comm comm;
+  MPI_Group group;
+  MPI_Count before, between, after;
+  int i, n;
+  MPI_Comm_dup(MPI_COMM_SELF, &comm);
+  MPI_Comm_group(comm, &group);
+  MPI_Comm_size(comm, &n);
+  before = MPIX_Tool_counter("switches");
+  for (i = 0; i < kCalls; ++i) MPI_Comm_size(comm, &n);
+  between = MPIX_Tool_counter("switches");
+  for (i = 0; i < kCalls; ++i) MPI_Group_size(group, &n);
+  after = MPIX_Tool_counter("switches");
+  CHECK(between == before && after >= between + 2 * kCalls);
+  MPI_Group_free(&group);
+  MPI_Comm_free(&comm);
+}
+
 /* ---- Errors */
 
 static int errors, error_class;
@@ -160,6 +180,7 @@ int main(int argc, char** argv) {
   start(&argc, &argv);
   if (argc > 1) end_badly(argv[1]);
   mine = MPIX_Tool_word();
+  who_calls();
   functions();
   nested();
   errors_of_calls();
