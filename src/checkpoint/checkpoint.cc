@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "checkpoint/deputy.h"
+#include "checkpoint/here.h"
 #include "checkpoint/process_thread.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/rounds.h"
@@ -32,9 +33,13 @@ namespace {
 ///
 /// Another mode, or in front of these with a comma:
 ///   deputy               ranks have deputies (deputy.h)
+///   deputy:N             each rank leaves home, or comes home, in front of each Nth collective
+///                        of MPI_COMM_WORLD
 struct TestMode {
   bool on = false, leaves = false, reports = false;
+  bool acts = false;                            ///< in front of some collectives
   uint64_t collectives = 0;                     ///< 0: never
+  uint64_t moves = 0;                           ///< collectives between them; 0: never
   uint64_t microseconds = 0, random_state = 1;  ///< 0: never
   int64_t begun = 0;                            ///< ns, when the latest rank has begun
 };
@@ -104,6 +109,12 @@ void read_mode(const char* text) {
   if (text && std::strncmp(text, kDeputy, sizeof kDeputy - 1) == 0) {
     use_deputies();
     text += sizeof kDeputy - 1;
+    char* end = nullptr;
+    if (*text == ':') {
+      g_mode.moves = std::strtoull(text + 1, &end, 10);
+      g_mode.acts = g_mode.moves != 0;
+      text = end;
+    }
     if (*text == ',') ++text;
   }
   if (text && std::strncmp(text, kLeave, sizeof kLeave - 1) == 0) {
@@ -122,6 +133,7 @@ void read_mode(const char* text) {
   const bool milliseconds = std::strncmp(end, "ms", 2) == 0;
   if (!milliseconds && std::strncmp(end, "us", 2) != 0) {
     g_mode.collectives = number;
+    g_mode.acts |= number != 0;
     return;
   }
   g_mode.microseconds = number * (milliseconds ? 1000 : 1);
@@ -149,8 +161,17 @@ void report_remade(const LayerRank& rank) {
 }
 
 void before_collective(LayerRank& rank, MPI_Comm comm) {
-  if (g_mode.collectives == 0 || comm != MPI_COMM_WORLD || !rank.initialised || rank.quiet) return;
-  if (++rank.before_remake % g_mode.collectives == 0) rest_once(rank, false, false);
+  if (!g_mode.acts || comm != MPI_COMM_WORLD || !rank.initialised || rank.quiet) return;
+  // Ranks do so at different collectives. A buffer of a communicator's stays where it was attached.
+  if (g_mode.moves != 0 && !rank.comm_buffers &&
+      (++rank.before_move + static_cast<uint64_t>(rank.world_rank)) % g_mode.moves == 0) {
+    if (rank.has_deputy)
+      come_home(rank);
+    else
+      leave_home(rank);
+  }
+  if (g_mode.collectives != 0 && ++rank.before_remake % g_mode.collectives == 0)
+    rest_once(rank, false, false);
 }
 
 namespace {

@@ -161,6 +161,13 @@ void drop_objects_here(LayerRank& rank) {
   rank.types.for_each([](MPI_Datatype, VirtualType* type) { drop_here(type); });
 }
 
+void leave_home(LayerRank& rank) { rank.has_deputy = g_deputies; }
+
+void come_home(LayerRank& rank) {
+  drop_objects_here(rank);
+  rank.has_deputy = false;
+}
+
 MPI_Comm comm_at_home(const LayerRank& rank, MPI_Comm real) {
   MPI_Comm home = real;
   if (!rank.has_deputy) return home;

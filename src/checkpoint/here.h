@@ -21,6 +21,10 @@ extern int (*g_real_here)(const LayerRank& rank, Object kind, int handle);
 
 /// The functions of g_next by which objects change or end at home. After hand_over_calls().
 void follow_objects_at_home(Next* next);
+/// From now on the rank's deputy calls MPI for it; or no longer, and objects away from home end.
+/// What is under way at home stays so: it is asked for there in either case.
+void leave_home(LayerRank& rank);
+void come_home(LayerRank& rank);
 /// Frees all objects where the rank is. They are made again when calls need them.
 void drop_objects_here(LayerRank& rank);
 void drop_here(VirtualComm* comm);

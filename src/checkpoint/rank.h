@@ -242,6 +242,7 @@ struct LayerRank {
   bool quiet = false;
   uint32_t restarts = 0;             ///< how often the rank has gone on in other processes
   uint64_t before_remake = 0;        ///< collectives until the test mode makes objects anew
+  uint64_t before_move = 0;          ///< and until it gives or takes the rank's deputy
   uint64_t remade = 0, refused = 0;  ///< how often it has
 
   // How the rank goes on after it was saved (save.h).
