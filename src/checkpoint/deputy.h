@@ -3,8 +3,8 @@
 //
 // What is called where:
 //
-//   at home, by the deputy   all that is not below: collectives, windows, files, sessions, the
-//                            making and freeing of objects
+//   at home, by the deputy   all that is not below: collectives, windows, files, sessions,
+//                            partitioned messages, the making and freeing of objects
 //   where the rank is        sends, receives, probes, their requests; generalized requests; what a
 //                            communicator or type answers at once (rank, size, extent, ...)
 //   both                     waits and tests for requests of both kinds

@@ -56,8 +56,7 @@ REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*dat
               "MPI_Win_detach": "std::erase_if(window->attached, [&](const auto& each) { return each.first == base; });",
               **{f"MPI_Add_error_{name}": "self->own_errors = true;" for name in ("class", "code", "string")}}
 # What is called where the rank runs, not by its deputy (deputy.h): roles, and calls of other roles, all without their large forms.
-HERE_ROLES = """query send receive send_receive replace probe matched_probe matched_receive partitioned_send partitioned_receive partition
-  start completion buffer""".split()
+HERE_ROLES = "query send receive send_receive replace probe matched_probe matched_receive start completion buffer".split()
 CALLED_HERE = """MPI_Init MPI_Init_thread MPI_Finalize MPI_Abort MPI_Comm_rank MPI_Comm_size MPI_Comm_remote_size MPI_Comm_test_inter
   MPI_Get_count MPI_Get_elements MPI_Get_elements_x MPI_Type_size MPI_Type_size_x MPI_Type_get_extent MPI_Type_get_extent_x
   MPI_Type_get_true_extent MPI_Type_get_true_extent_x MPI_Type_extent MPI_Type_lb MPI_Type_ub MPI_Cancel MPI_Request_free
@@ -180,7 +179,7 @@ class Wrapper:
 
     def finder(self, object_):
         """Returns the function that finds MPI's object of a virtual handle: at home, or where the rank is."""
-        return "real_of" if is_handed_over(self.call) or object_ not in ("comm", "datatype", "info") else "g_real_here"
+        return "real_of" if is_handed_over(self.call) or object_ not in ("comm", "datatype") else "g_real_here"
 
     def is_collective(self):
         return self.call.role in ("collective", "creation") and comm_of(self.call) is not None
@@ -428,10 +427,10 @@ def is_handed_over(call):
     return call.role not in HERE_ROLES and call.symbol.removesuffix("_c") not in CALLED_HERE
 
 
-def handed_over(function, table, of_request):
+def handed_over(function, table, of_request, requests=()):
     """Returns the function that has a rank's deputy call one of MPI's, of this table. `of_request`: the parameter of the request
-    that the call makes, or None."""
-    names = "".join(f", {p.name}" for p in function.parameters)
+    that the call makes, or None. `requests`: parameters that are requests."""
+    names = "".join(f", without_mark({p.name})" if p.name in requests else f", {p.name}" for p in function.parameters)
     called = f'by_deputy("{function.symbol}", {table}.{function.symbol}{names})'
     lines = [f"static {function.signature('hand_over_' + function.symbol)} {{"]
     if not of_request:
@@ -445,7 +444,8 @@ def deputies(calls, own):
     lines = []
     for symbol in symbols:
         made = next((p.name for p in calls.all[symbol].parameters if p.kind.object == "request" and p.kind.life == "created"), None)
-        lines += handed_over(calls.functions[symbol], "g_mpi", made)
+        given = [p.name for p in calls.all[symbol].parameters if p.kind.object == "request" and p.kind.type == "MPI_Request"]
+        lines += handed_over(calls.functions[symbol], "g_mpi", made, given)
     for f in own:
         made = next((p.name for p in f.parameters if type_of(p) == ("MPI_Request", True)), None)
         lines += handed_over(f, "g_mpi_extensions", made)

@@ -87,7 +87,6 @@ int real_here(const LayerRank& rank, Object kind, int handle) {
     if (type && type->here == 0) make_here(type);
     if (type) return type->here;
   }
-  if (kind == Object::kInfo && rank.infos.find(handle)) return MPI_INFO_NULL;
   return real_of(rank, kind, handle);
 }
 

@@ -4,9 +4,9 @@
 //   virtual handle --> real: MPI's object at home, which the deputy uses
 //                  \-> here: MPI's object where the rank is, made when a call first needs it
 //
-// A communicator's is a visit (comm/visit.h), a type's is made from its constructor, hints are
-// dropped. They follow their objects at home: name, error handler, commitment, and end. Where ranks
-// have no deputies, all calls use `real`, by the same number of instructions.
+// A communicator's is a visit (comm/visit.h), a type's is made from its constructor. They follow
+// their objects at home: name, error handler, commitment, and end. Where ranks have no deputies,
+// all calls use `real`, by the same number of instructions.
 //
 // Thread rule: a rank's. Functions that ask home may switch.
 #pragma once
