@@ -21,7 +21,8 @@ namespace fgmpi {
 struct KernelMapping {
   uintptr_t low = 0, high = 0;
   int protection = PROT_NONE;
-  bool of_file = false;
+  bool of_file = false;  ///< a private mapping of a file
+  bool shared = false;
   /// The path of its file, as the kernel knows it; "" without one. Valid up to the next call of
   /// next().
   const char* path = "";
@@ -45,7 +46,7 @@ class KernelMappings {
     int end = 0;
     if (!line || sscanf(line, "%lx-%lx %4s %*x %*s %lu %n", &low, &high, rights, &inode, &end) != 4)
       return false;
-    *out = {low, high, PROT_NONE, inode != 0, line + end};
+    *out = {low, high, PROT_NONE, inode != 0 && rights[3] == 'p', rights[3] == 's', line + end};
     if (rights[0] == 'r') out->protection |= PROT_READ;
     if (rights[1] == 'w') out->protection |= PROT_WRITE;
     if (rights[2] == 'x') out->protection |= PROT_EXEC;

@@ -3,6 +3,7 @@
 #include "base/page.h"
 
 #include <sys/auxv.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 
@@ -37,6 +38,10 @@ size_t machine_page_bytes() {
 size_t page_bytes() {
   static const size_t bytes = std::max(machine_page_bytes(), least_page_bytes());
   return bytes;
+}
+
+bool drop_pages(void* first, size_t bytes, bool in_file) {
+  return bytes == 0 || madvise(first, bytes, in_file ? MADV_REMOVE : MADV_DONTNEED) == 0;
 }
 
 }  // namespace fgmpi

@@ -27,4 +27,8 @@ inline uint64_t page_up(uint64_t x, size_t page = page_bytes()) {
   return page_down(x + page - 1, page);
 }
 
+/// Gives whole pages of a mapping back to the system: they read as zero afterwards. `in_file`: the
+/// mapping is shared memory, and the pages go from all processes. False: the system refuses.
+bool drop_pages(void* first, size_t bytes, bool in_file);
+
 }  // namespace fgmpi

@@ -138,7 +138,7 @@ const char* describe_other_mapping(uint32_t index) {
   KernelMapping mapping;
   const auto low = reinterpret_cast<uintptr_t>(other.low);
   while (mappings.next(&mapping) && mapping.high <= low) continue;
-  if (mapping.of_file)
+  if (*mapping.path == '/')
     snprintf(words, sizeof words, "it has mapped %s (mmap)", mapping.path);
   else
     snprintf(words, sizeof words,
