@@ -10,9 +10,12 @@
 namespace fgmpi::heap {
 
 /// What the library says when it starts, before ranks run.
+///
+/// Numbers of ranks are those of slots: the rank's number in this process, or, where slots are
+/// `in_file`, its world rank. Then any rank of the host may come into this process.
 struct Ranks {
   /// Where the running proclet is named: a pointer to an object in which, at `index_at`, is the
-  /// number of the rank in this process (uint32_t), and at `kind_at` a byte that is 0 for a rank.
+  /// number of the rank (uint32_t), and at `kind_at` a byte that is 0 for a rank.
   const void* const* running;
   size_t index_at, kind_at;
   /// Once *threads_enabled, the scheduler's thread is outside of the library while its `*inside` is
@@ -23,12 +26,16 @@ struct Ranks {
   size_t outside_at;
   uint32_t ranks;         ///< of this process
   uint64_t first, total;  ///< world rank of the first of them; ranks of the job
+  /// The slots of this process are in a memory file, which other processes of the host can map; a
+  /// fork does not copy them. Slots that are added are private memory; their numbers begin behind
+  /// those of the job's ranks.
+  bool in_file;
   /// Addresses that each rank's image of the program and its libraries takes; 0: there are none.
   size_t image_bytes, image_alignment;
   uint64_t limit;       ///< bytes that a rank may have; 0: no limit
   bool records_blocks;  ///< for find_leaks(): where each block was allocated
-  /// The number in this process of the rank to which the calling thread belongs; -1: it belongs to
-  /// none. Any thread.
+  /// The number of the rank to which the calling thread belongs; -1: it belongs to none. Any
+  /// thread.
   int64_t (*rank_of_thread)();
   /// Is the code at this place of the C, C++ or Fortran library, of MPI, or of a function in one of
   /// their headers? Then users want to know which code has called it. Any thread.
@@ -51,6 +58,7 @@ struct SlotPlaces {
   size_t stacks_end = 0;  ///< the stack ends here
   size_t images = 0;      ///< the image begins here, on the alignment that it needs
   size_t heap = 0;        ///< the heap takes the rest
+  int file = -1;          ///< the memory file of this process's slots; -1: they are private memory
 };
 
 /// What a rank's heap holds, in bytes.
@@ -122,6 +130,15 @@ struct HeapHooks {
   /// Finds a mapping of the rank that is of a file, shared, or outside of its slot. False: it has
   /// none. Any thread.
   bool (*find_other_mapping)(uint32_t index, MemoryRange* range);
+  /// Maps the slots first .. first + count - 1 from the memory file of the process that has made
+  /// them. Returns false, with errno, where the system refuses it. REQUIRES: Ranks::in_file, and
+  /// the slots are not mapped here.
+  bool (*map_slots)(int file, uint64_t first, uint32_t count);
+  /// Has the rank ever asked for a protection of memory in its slot, where slots are in a file?
+  bool (*is_protected)(uint32_t index);
+  /// Around a fork of the rank by whose child the slot is copied: in between, the heap is locked.
+  void (*begin_fork)(uint32_t index);
+  void (*end_fork)(uint32_t index);
 };
 
 }  // namespace fgmpi::heap

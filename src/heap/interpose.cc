@@ -122,7 +122,7 @@ void* clear(void* block, size_t bytes) {
   char* const end =
       reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(first + bytes) & ~(page_bytes() - 1));
   memset(first, 0, static_cast<size_t>(from - first));
-  if (madvise(from, static_cast<size_t>(end - from), MADV_DONTNEED) != 0)
+  if (!g_process.slots.drop(from, static_cast<size_t>(end - from)))
     memset(from, 0, static_cast<size_t>(end - from));
   memset(end, 0, static_cast<size_t>(first + bytes - end));
   return block;

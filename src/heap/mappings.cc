@@ -86,8 +86,14 @@ bool RankMappings::grow(RankHeap* heap, size_t end, size_t more) {
 }
 
 void reset_mappings(RankHeap* heap, size_t offset, size_t bytes) {
+  char* const from = heap->address_of(offset);
+  if (heap->is_in_file()) {
+    mprotect(from, bytes, PROT_READ | PROT_WRITE);
+    drop_pages(from, bytes, true);
+    return;
+  }
   // The system call itself: mmap() is interposed.
-  syscall(SYS_mmap, heap->address_of(offset), bytes, PROT_READ | PROT_WRITE,
+  syscall(SYS_mmap, from, bytes, PROT_READ | PROT_WRITE,
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0L);
 }
 

@@ -29,19 +29,18 @@ constexpr size_t kLargeOverhead = 64;
 
 size_t round_up(size_t bytes, size_t to) { return (bytes + to - 1) & ~(to - 1); }
 
-/// Gives the whole pages of a block back to the system. They read as zero afterwards.
-void drop_pages(char* block, size_t bytes) {
+}  // namespace
+
+void RankHeap::drop(char* block, size_t bytes) const {
   const auto from = reinterpret_cast<char*>(page_up(reinterpret_cast<uintptr_t>(block)));
   const char* end = block + bytes;
-  const size_t size = end > from ? static_cast<size_t>(end - from) & ~(page_bytes() - 1) : 0;
-  if (size) madvise(from, size, MADV_DONTNEED);
+  if (end > from) drop_pages(from, static_cast<size_t>(end - from) & ~(page_bytes() - 1), in_file_);
 }
-
-}  // namespace
 
 void RankHeap::begin(const Slots& slots, uint64_t limit) {
   slot_bytes_ = slots.heap_bytes();
   half_ = slots.half();
+  in_file_ = slots.is_in_file(this);
   spans_end_ = kSpanBytes;
   limit_ = limit ? limit : ~uint64_t{0};
   taken_ = most_ = kFirstPage;
@@ -82,7 +81,7 @@ void RankHeap::reopen(Span* span, bool was_closed) {
   span->next = spare_;
   spare_ = span;
   if (++spares_ > kMostWarm)
-    drop_pages(reinterpret_cast<char*>(span) + kFirstPage, kSpanBytes - kFirstPage);
+    drop(reinterpret_cast<char*>(span) + kFirstPage, kSpanBytes - kFirstPage);
   taken_ -= kSpanBytes;
 }
 
@@ -231,7 +230,7 @@ void RankHeap::free_large(void* block) {
   large()->deallocate(block);
   if (size < least_dropped_) return;
   // What the allocator writes to a free block is at its two ends.
-  drop_pages(static_cast<char*>(block) + page_bytes(), size - 2 * page_bytes());
+  drop(static_cast<char*>(block) + page_bytes(), size - 2 * page_bytes());
   least_dropped_ = std::clamp(2 * size, kLeastDropped, kMostDropped);
 }
 

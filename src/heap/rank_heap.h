@@ -153,6 +153,12 @@ class RankHeap {
   /// The cache of the scheduler's thread for this heap (thread_cache.h); it alone asks for it.
   ThreadCache*& scheduler_cache() { return scheduler_cache_; }
   RankMappings& mappings() { return mappings_; }
+  /// True where other processes can map the heap's pages (slots.h).
+  bool is_in_file() const { return in_file_; }
+  /// Records that the rank has given memory of its slot another protection, which is this
+  /// process's alone.
+  void set_protected() { protected_ = true; }
+  bool is_protected() const { return protected_; }
   size_t offset_of(const void* p) const {
     return static_cast<size_t>(static_cast<const char*>(p) - slot());
   }
@@ -197,6 +203,8 @@ class RankHeap {
   void reopen(Span* span, bool was_closed);
   bool grow_large(size_t bytes);
   void take_returned();
+  /// Gives the whole pages of a block back to the system. They read as zero afterwards.
+  void drop(char* block, size_t bytes) const;
 
   uint64_t magic_;
   Span* open_[kSizes];  ///< by number of the size: spans with blocks that are not in use
@@ -214,6 +222,7 @@ class RankHeap {
   RankMappings mappings_;
   ThreadCache* scheduler_cache_;
   HeapLock lock_;
+  bool in_file_, protected_;
   // The first page: small blocks of all sizes, in the order in which they came.
   uint16_t first_end_;     ///< offset of what was never used
   uint16_t first_free_;    ///< offset of the newest block that was given back; 0: none

@@ -22,8 +22,8 @@ namespace fgmpi::heap {
 namespace {
 const void* const g_nobody = nullptr;
 }
-constinit HeapProcess g_process = {{&g_nobody, 0, 0, nullptr, nullptr, nullptr, 0, 0, 0, 1, 0, 0, 0,
-                                    false, nullptr, nullptr, nullptr},
+constinit HeapProcess g_process = {{&g_nobody, 0, 0, nullptr, nullptr, nullptr, 0, 0, 0, 1, false,
+                                    0, 0, 0, false, nullptr, nullptr, nullptr},
                                    {},
                                    {},
                                    false,
@@ -62,6 +62,8 @@ namespace {
 
 /// The heap of the calling thread's rank, which a fork must not leave locked.
 RankHeap* g_forking = nullptr;
+/// Between begin_fork() and end_fork(), which lock the heap instead.
+[[gnu::tls_model("initial-exec")]] thread_local constinit bool t_forks = false;
 
 void begin_threads() {
   if (g_process.threads || !g_process.slots.bytes) return;
@@ -71,6 +73,7 @@ void begin_threads() {
   pthread_atfork(
       [] {
         uint32_t index;
+        if (t_forks) return;
         g_forking = is_rank_with_threads(&index) ? heap_at(index) : nullptr;
         if (g_forking) g_forking->lock().lock();
       },
@@ -80,6 +83,17 @@ void begin_threads() {
       [] {
         if (g_forking) g_forking->lock().unlock();
       });
+}
+
+void begin_fork(uint32_t index) {
+  t_forks = true;
+  g_forking = nullptr;
+  if (g_process.threads) heap_at(index)->lock().lock();
+}
+
+void end_fork(uint32_t index) {
+  if (g_process.threads) heap_at(index)->lock().unlock();
+  t_forks = false;
 }
 
 const char* attach(const Ranks& ranks, SlotPlaces* places) {
@@ -94,12 +108,14 @@ const char* attach(const Ranks& ranks, SlotPlaces* places) {
   g_process.counts = ranks.limit && begin_taken_at();
   g_process.slots = slots;
   g_process.ranks = ranks;
+  if (ranks.in_file) g_process.ranks.ranks = static_cast<uint32_t>(ranks.total);
   // Behind the last frame are arguments and the environment, which are less than this.
   g_process.host_stack_end =
       reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) + (uintptr_t{16} << 20);
   t_schedules_alone = t_schedules = true;
   if (ranks.records_blocks) begin_threads();  // the ways that record
   *places = slots.places;
+  places->slots = slots.slot_of(slots.own_first);
   return nullptr;
 }
 
@@ -134,12 +150,14 @@ void rank_ends(uint32_t index) {
   const bool mapped = heap->mappings().any();
   const size_t first = heap->mappings().first(), bytes = g_process.slots.heap_bytes();
   if (mapped) reset_mappings(heap, first, page_down(bytes) - first);
-  madvise(static_cast<void*>(heap), bytes, MADV_DONTNEED);
+  g_process.slots.drop(heap, bytes);
 }
 
 HeapsTable table() {
   const Slots& slots = g_process.slots;
-  return {2, slots.first, slots.stride(), g_process.ranks.ranks};
+  if (!slots.in_files) return {2, slots.first, slots.stride(), g_process.ranks.ranks};
+  const auto first = reinterpret_cast<uintptr_t>(slots.slot_of(slots.own_first));
+  return {2, first + slots.places.heap, slots.stride(), slots.own_count};
 }
 
 void* allocate_for(uint32_t index, size_t bytes) {
@@ -224,7 +242,16 @@ constexpr HeapHooks kHooks = {attach,
                               [] { --t_for_rank; },
                               map_pages_of,
                               unmap_pages_of,
-                              find_other_mapping};
+                              find_other_mapping,
+                              [](int file, uint64_t first, uint32_t count) {
+                                return g_process.slots.map_others(file, first, count);
+                              },
+                              [](uint32_t index) {
+                                const RankHeap* heap = heap_of(index);
+                                return heap && heap->is_protected();
+                              },
+                              begin_fork,
+                              end_fork};
 
 }  // namespace
 }  // namespace fgmpi::heap

@@ -2,6 +2,8 @@
 #include "heap/slots.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -38,7 +40,9 @@ Status Slots::place(const Ranks& ranks) {
   const size_t spread = kGoldenRatio >> (64 - shift) >> kSpreadPart;
   set_stride((size_t{1} << shift) + next_multiple(spread, std::max({kHeapAlignment, page_bytes(),
                                                                     ranks.image_alignment})));
-  places.slots = reinterpret_cast<char*>(kFirst + ranks.first * stride());
+  own_first = ranks.in_file ? ranks.first : 0;
+  own_count = ranks.ranks;
+  places.slots = reinterpret_cast<char*>(kFirst + (ranks.first - own_first) * stride());
   places.stacks_end =
       next_multiple(std::min(stride() / 8, kMostBeforeStacksEnd) + kLeastStackRoom, page_bytes());
   places.images = next_multiple(places.stacks_end, std::max<size_t>(ranks.image_alignment, 1));
@@ -52,12 +56,14 @@ Status Slots::place(const Ranks& ranks) {
                  ranks.image_bytes >> 10, static_cast<unsigned long long>(ranks.total),
                  stride() >> 10);
   first = reinterpret_cast<uintptr_t>(places.slots) + places.heap;
-  all = ranks.ranks * stride();
+  all = (ranks.in_file ? ranks.total : ranks.ranks) * stride();
+  in_files = ranks.in_file ? all : 0;
   bytes = all - places.heap;
   return {};
 }
 
-Status Slots::map() const {
+Status Slots::map() {
+  if (in_files) return map_in_file();
   // A page behind the last slot ends its heap.
   const void* got = mmap(places.slots, all + page_bytes(), PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
@@ -73,12 +79,40 @@ Status Slots::map() const {
   return {};
 }
 
+Status Slots::map_in_file() {
+  const size_t size = own_count * stride();
+  places.file = memfd_create("fgmpi-slots", MFD_CLOEXEC);
+  if (places.file >= 0 && ftruncate(places.file, static_cast<off_t>(size)) == 0 &&
+      map_others(places.file, own_first, own_count))
+    return {};
+  return error(MPI_ERR_NO_MEM,
+               "FGMPI_BALANCE=on: no file in memory for %u slots from %p on, %zu GiB: %s; allowed "
+               "are fewer ranks in a process, or a larger limit (ulimit -v, -f)",
+               own_count, static_cast<void*>(slot_of(own_first)), size >> 30, std::strerror(errno));
+}
+
+bool Slots::map_others(int file, uint64_t number, uint32_t count) const {
+  char* const at = slot_of(number);
+  const size_t size = count * stride();
+  // The system call itself: mmap() is interposed.
+  const auto got =
+      static_cast<uintptr_t>(syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
+                                     MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, file, 0L));
+  if (got != reinterpret_cast<uintptr_t>(at)) return false;
+  // The first page of a slot is not used: it ends the heap before.
+  return mprotect(at, page_bytes(), PROT_NONE) == 0;
+}
+
 bool Slots::extend(uint32_t count) {
   const size_t wanted = count * stride();
   if (wanted <= all) return true;
   char* const end = places.slots + all;
   if (count > (kAddedEnd - reinterpret_cast<uintptr_t>(places.slots)) / stride()) return false;
-  // The page behind the last slot moves.
+  // The page behind the last slot moves. Behind slots in files there is none yet.
+  if (all == in_files &&
+      mmap(end, page_bytes(), PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != end)
+    return false;
   void* const behind = end + page_bytes();
   const void* got = mmap(behind, wanted - all, PROT_NONE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);

@@ -17,6 +17,16 @@
 // The region is above the program, which the kernel loads at the bottom or near 0x55..., and below
 // its libraries, near 0x7f.... Its addresses depend on the numbers of the job alone.
 //
+// Where ranks may go from one process of a host to another, the slots of a process are shared
+// memory in a file without a name, and a Slots has those of the whole job: numbers of ranks are
+// world ranks then. Slots of other processes are mapped when they are needed, at the same
+// addresses. Only pages that are touched cost memory, as in private memory. Differences: pages go
+// back to the system by MADV_REMOVE, and the child of a fork does not get a copy. So the slots of
+// such a job cannot be saved by a fork (src/checkpoint).
+//
+//   file of process p    | slot of its first rank | slot of its second rank | ...
+//   offset in the file   0                        stride
+//
 // Thread rule: place() once, before ranks run; the rest by any thread.
 #pragma once
 
@@ -24,6 +34,7 @@
 #include <cstdint>
 
 #include "base/heap_link.h"
+#include "base/page.h"
 #include "base/status.h"
 
 namespace fgmpi::heap {
@@ -40,21 +51,27 @@ constexpr unsigned kLeastShift = 20, kMostShift = 38;
 constexpr size_t kMostBeforeStacksEnd = size_t{3} << 29;
 
 struct Slots {
-  uintptr_t first = kFirst;  ///< the heap of the first rank of this process
+  uintptr_t first = kFirst;  ///< the heap of the first rank
   size_t bytes = 0;          ///< from there to the end of the last heap; 0: there are none
-  size_t all = 0;            ///< bytes of all slots of this process
+  size_t all = 0;            ///< bytes of all slots: of this process, or of the job (in a file)
   unsigned shift = 0;        ///< a slot has 1 << shift bytes, and a part of that more
   uint64_t inverse = 0;      ///< of the stride, see number_of()
   SlotPlaces places;
+  /// The slots that this process has made: the number of the first, and how many.
+  uint64_t own_first = 0;
+  uint32_t own_count = 0;
+  size_t in_files = 0;  ///< bytes of the slots that are in files; those that are added are not
 
   /// True for addresses of heaps, and of what lies between them.
   bool has(const void* p) const { return reinterpret_cast<uintptr_t>(p) - first < bytes; }
-  /// True for addresses in slots of this process.
+  /// True for addresses in slots.
   bool holds(const void* p) const {
     return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(places.slots) < all;
   }
-  /// The heap of a rank of this process.
+  /// The heap of a rank.
   char* of_rank(uint32_t index) const { return reinterpret_cast<char*>(first + index * stride()); }
+  /// The slot of a rank.
+  char* slot_of(uint64_t number) const { return places.slots + number * stride(); }
   uint32_t rank_of(const void* p) const {
     return number_of(reinterpret_cast<uintptr_t>(p) - first);
   }
@@ -66,7 +83,7 @@ struct Slots {
   size_t offset_of(const void* p) const {
     return reinterpret_cast<uintptr_t>(p) - first - rank_of(p) * stride();
   }
-  /// The rank of this process in whose slot the address is, or -1.
+  /// The rank in whose slot the address is, or -1.
   int64_t owner_of(const void* p) const;
 
   /// Divides by the stride. With x and d, both numbers in units of 4 KiB, `inverse` is 2^64 / d,
@@ -85,10 +102,21 @@ struct Slots {
   Status place(const Ranks& ranks);
   /// Maps them: readable and writable, no memory yet. Error: the system has no such addresses, or
   /// refuses them.
-  Status map() const;
+  Status map();
+  /// Maps slots that another process has made (HeapHooks::map_slots). REQUIRES: slots are in files.
+  bool map_others(int file, uint64_t number, uint32_t count) const;
+  /// True for addresses in slots that are in files.
+  bool is_in_file(const void* p) const {
+    return reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(places.slots) < in_files;
+  }
+  /// Gives whole pages of a slot back to the system.
+  bool drop(void* from, size_t size) const { return drop_pages(from, size, is_in_file(from)); }
   /// Adds mapped slots, so that there are `count`. Returns false, with nothing changed, where the
   /// system has no such addresses. REQUIRES: map() was called.
   bool extend(uint32_t count);
+
+ private:
+  Status map_in_file();
 };
 
 }  // namespace fgmpi::heap
