@@ -2,12 +2,17 @@
 // for anywhere comes from its slot. mprotect, madvise and msync need nothing: the pages are the
 // kernel's.
 //
+// Where slots are in a file (slots.h), private anonymous memory has to be made of shared pages:
+// madvise gives them back in another way, mremap copies, and a mapping at an address in the slot
+// makes the pages there anew. Protections are each process's: a rank that asks for some is marked.
+//
 // A mapping that finds no room in the slot, such as a reservation of a terabyte, is the process's.
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -28,9 +33,19 @@ void* kernel_map(void* at, size_t bytes, int protection, int flags, int fd, off_
 /// The heap in whose part for mappings this range lies, or nullptr.
 RankHeap* heap_of_mapping(const void* at, size_t bytes) {
   const Slots& slots = g_process.slots;
-  if (!slots.has(at)) return nullptr;
+  if (!slots.has(at) || slots.offset_of(at) >= slots.heap_bytes()) return nullptr;
   RankHeap* heap = RankHeap::at(slots.of_rank(slots.rank_of(at)));
   return heap->exists() && heap->mappings().has(slots.offset_of(at), bytes) ? heap : nullptr;
+}
+
+/// Called when a rank asks for a protection in its slot.
+void note_protection(const void* at, int protection) {
+  const Slots& slots = g_process.slots;
+  if (protection == (PROT_READ | PROT_WRITE) || !slots.is_in_file(at) || !slots.has(at) ||
+      slots.offset_of(at) >= slots.heap_bytes())
+    return;
+  RankHeap* heap = RankHeap::at(slots.of_rank(slots.rank_of(at)));
+  if (heap->exists()) heap->set_protected();
 }
 
 /// nullptr: it cannot be had from the slot. MAP_FAILED: the rank's limit is reached.
@@ -51,6 +66,7 @@ void* map_in_slot(uint32_t index, size_t bytes, int protection, int flags) {
   }
   if (!at) return nullptr;
   if (protection != (PROT_READ | PROT_WRITE)) mprotect(at, bytes, protection);
+  note_protection(at, protection);
   if (flags & MAP_POPULATE) madvise(at, bytes, MADV_WILLNEED);
   return at;
 }
@@ -66,6 +82,17 @@ void record_mapping(void* at, size_t bytes, int flags, const void* place) {
     add_other_mapping(index, at, bytes);
 }
 
+/// Private anonymous memory at an address in the part for mappings of a slot that is in a file;
+/// false: it is something else.
+bool map_over(void* at, size_t bytes, int protection, int flags) {
+  const bool plain = (flags & MAP_FIXED) && (flags & MAP_ANONYMOUS) && !(flags & MAP_SHARED);
+  RankHeap* heap = plain && bytes ? heap_of_mapping(at, bytes) : nullptr;
+  if (!heap || !heap->is_in_file()) return false;
+  reset_mappings(heap, heap->offset_of(at), page_up(bytes, machine_page_bytes()));
+  if (protection != (PROT_READ | PROT_WRITE)) mprotect(at, bytes, protection);
+  return true;
+}
+
 void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offset,
           const void* place) {
   constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_POPULATE;
@@ -74,6 +101,10 @@ void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offse
   if (plain && finds_rank(&index, place))
     if (void* got = map_in_slot(index, page_up(bytes, machine_page_bytes()), protection, flags))
       return got;
+  if (at && map_over(at, bytes, protection, flags)) {
+    cut_other_mappings(at, bytes);
+    return at;
+  }
   void* const got = kernel_map(at, bytes, protection, flags, fd, offset);
   if (got != MAP_FAILED) record_mapping(got, bytes, flags, place);
   return got;
@@ -103,8 +134,22 @@ void* kernel_remap(void* at, size_t before, size_t bytes, int flags, void* to) {
   return reinterpret_cast<void*>(syscall(SYS_mremap, at, before, bytes, flags, to));
 }
 
+/// As move_to(), from a slot that is in a file: the pages stay where they are in the file.
+void* copy_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
+  if (!map_over(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED) &&
+      kernel_map(to, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                 0) == MAP_FAILED)
+    return MAP_FAILED;
+  std::memcpy(to, at, std::min(before, bytes));
+  return reset(heap, at, before) ? to : MAP_FAILED;
+}
+
 /// Moves the pages of a mapping in a slot to another address, and gives up their place.
 void* move_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
+  if (heap->is_in_file()) {
+    cut_other_mappings(to, bytes);
+    return copy_to(heap, at, before, bytes, to);
+  }
   const int64_t owner = owner_of_other_mapping(at);
   void* moved = kernel_remap(at, before, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
   if (moved == MAP_FAILED && errno == EFAULT && bytes > before) {  // of several protections
@@ -165,6 +210,16 @@ EXPORT void* mmap(void* at, size_t bytes, int protection, int flags, int fd,
 EXPORT void* mmap64(void* at, size_t bytes, int protection, int flags, int fd,
                     off_t offset) noexcept {
   return map(at, bytes, protection, flags, fd, offset, __builtin_return_address(0));
+}
+EXPORT int mprotect(void* at, size_t bytes, int protection) noexcept {
+  note_protection(at, protection);
+  return static_cast<int>(syscall(SYS_mprotect, at, bytes, protection));
+}
+EXPORT int madvise(void* at, size_t bytes, int advice) noexcept {
+  const Slots& slots = g_process.slots;
+  if (slots.is_in_file(at) && (advice == MADV_DONTNEED || advice == MADV_FREE))
+    advice = MADV_REMOVE;
+  return static_cast<int>(syscall(SYS_madvise, at, bytes, advice));
 }
 EXPORT int munmap(void* at, size_t bytes) noexcept { return unmap(at, bytes); }
 
