@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <map>
@@ -115,6 +116,49 @@ TEST(SlotsOfJob, FindTheRankOfEachAddress) {
         ASSERT_EQ(slots.of_rank(static_cast<uint32_t>(rank)) + slots.offset_of(at), at);
       }
     }
+}
+
+TEST(SlotsInFiles, AreTheSameMemoryWhereTheyAreMapped) {
+  Slots slots;
+  Ranks ranks = ranks_of(4, 4, 12, 100000);
+  ranks.in_file = true;
+  Slots apart;
+  ASSERT_TRUE(apart.place(ranks_of(4, 4, 12, 100000)).ok());
+  ASSERT_TRUE(slots.place(ranks).ok());
+  EXPECT_EQ(slots.slot_of(4), apart.places.slots);
+  EXPECT_EQ(slots.own_first, 4u);
+  ASSERT_TRUE(slots.map().ok());
+  // As if another process had made the slots 8 to 11.
+  ASSERT_TRUE(slots.map_others(slots.places.file, 8, 4));
+  EXPECT_FALSE(slots.map_others(slots.places.file, 8, 4)) << "they are mapped already";
+  RankHeap* heap = RankHeap::at(slots.of_rank(6));
+  heap->begin(slots, 0);
+  EXPECT_TRUE(heap->is_in_file());
+  auto* block = static_cast<char*>(heap->allocate(100000));
+  std::memset(block, 7, 100000);
+  const char* other = block + 4 * slots.stride();
+  EXPECT_EQ(std::memcmp(block, other, 100000), 0);
+  EXPECT_EQ(slots.owner_of(block), 6);
+  EXPECT_EQ(slots.owner_of(other), 10);
+  auto* page = reinterpret_cast<char*>(page_up(reinterpret_cast<uintptr_t>(block)));
+  EXPECT_TRUE(slots.drop(page, page_bytes()));
+  EXPECT_EQ(page[0], 0);
+  EXPECT_EQ(page[4 * slots.stride()], 0) << "the page has gone from all places";
+  EXPECT_EQ(page[page_bytes()], 7);
+  const size_t offset = heap->mappings().take(heap, 3 * page_bytes(), true);
+  char* mapping = heap->address_of(offset);
+  std::memset(mapping, 1, 3 * page_bytes());
+  mprotect(mapping, page_bytes(), PROT_NONE);
+  ASSERT_TRUE(heap->mappings().give_up(heap, offset, 3 * page_bytes()));
+  reset_mappings(heap, offset, 3 * page_bytes());
+  EXPECT_EQ(mapping[0] + mapping[2 * page_bytes()], 0) << "writable, and zero";
+  // Slots that are added are private memory, behind those of the job.
+  ASSERT_TRUE(slots.extend(14));
+  RankHeap* added = RankHeap::at(slots.of_rank(13));
+  added->begin(slots, 0);
+  EXPECT_FALSE(added->is_in_file());
+  munmap(slots.slot_of(4), 10 * slots.stride() + page_bytes());
+  close(slots.places.file);
 }
 
 TEST(SlotsOfJob, HaveRoomForStackAndImage) {
