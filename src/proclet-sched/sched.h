@@ -71,6 +71,7 @@ struct Proclet {
   void* pending = nullptr;        ///< owned by src/privatize: what to do when the proclet ends
   void* poller = nullptr;         ///< owned by src/pt2pt: what a rank keeps that polls in vain
   uint32_t stack_id = 0;          ///< valgrind's handle
+  uint32_t slot = ~0u;            ///< ranks: the number of the slot with its memory (StackPlaces)
   /// How many functions of the user MPI is calling on this stack (UserCallback).
   uint32_t callbacks = 0;
 };
@@ -221,11 +222,16 @@ void add_trimmer(bool (*trim)());
 /// that of rank i ends at slots + i * stride + end, and has at most `end` bytes with its guard. The
 /// last `record` bytes of each stack are not for frames: their owner keeps there what goes where
 /// the stack goes. They are packed with it (packing.h), and dropped when the rank has ended.
-/// `extend` maps places behind these, for ranks that add_ranks() adds, so that there are `count`;
-/// false: there are none, and their stacks are elsewhere.
+///
+/// The slot of rank i has the number first_slot + i, and that of the i-th number behind them, for
+/// ranks that are added, added_slot + i. `in_file`: the slots are shared memory, but not those of
+/// ranks that are added. `extend` maps places for ranks that add_ranks() adds, so that the process
+/// has `count`; false: there are none, and their stacks are elsewhere.
 struct StackPlaces {
   char* slots = nullptr;
   size_t stride = 0, end = 0, record = 0;
+  uint32_t first_slot = 0, added_slot = 0;
+  bool in_file = false;
   bool (*extend)(uint32_t count) = nullptr;
 };
 void place_stacks(const StackPlaces& places);

@@ -10,6 +10,7 @@
 #include "proclet-sched/coroutine/internal.h"
 #include "proclet-sched/coroutine/last_call.h"
 #include "proclet-sched/coroutine/scheduler.h"
+#include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/threads.h"
 
 // Defined by the linker: where this library begins and ends.
@@ -103,6 +104,9 @@ void name_identity(const Identity& identity, char* words, size_t size) {
     static constexpr const char* kOthers[] = {"some rank", "", "a helper of some rank",
                                               "a thread of some rank", "some rank"};
     snprintf(words, size, "%s", kOthers[identity.who]);
+  } else if (identity.rank < g_scheduler.count && is_visitor(&g_scheduler.ranks[identity.rank])) {
+    snprintf(words, size, "%srank %u", kBefore[identity.who],
+             g_scheduler.ranks[identity.rank].slot);
   } else if (identity.rank >= g_scheduler.created) {
     snprintf(words, size, "%sspawned rank %u of this process", kBefore[identity.who],
              identity.rank - g_scheduler.created);

@@ -1,6 +1,8 @@
 // What the files of this module share and no other module uses.
 #pragma once
 
+#include <vector>
+
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::sched {
@@ -21,6 +23,9 @@ void discard_stack(const Proclet* rank);
 int64_t rank_at(const Proclet* p);
 /// True when the data of the rank agree with its number.
 bool rank_is_sound(uint32_t index);
+/// Finds numbers for `count` more ranks, if so many are left behind *first: the place of their
+/// block.
+std::vector<struct AddedRanks>::iterator find_room_for_ranks(uint32_t count, uint32_t* first);
 /// True when the only rank is a caller that goes on on its own stack (adopt_caller).
 bool caller_is_adopted();
 /// True when the address is beside the descriptors, where nothing may write.

@@ -12,6 +12,7 @@
 #include "proclet-sched/coroutine/identity.h"
 #include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/coroutine/poller.h"
+#include "proclet-sched/coroutine/visitors.h"
 
 namespace fgmpi::sched {
 namespace {
@@ -121,6 +122,7 @@ void serve_host_calls() {
   detail::set_current(nullptr);
   if (Proclet* dead = g_scheduler.finished) {
     g_scheduler.finished = nullptr;
+    if (dead->state == ProcletState::kParked) return end_departure(dead);
     --g_scheduler.live;
     if (is_end(dead)) return;  // requests that the rank had started are on its old stack
     if (!stack_intact(dead)) stack_overflowed(dead);

@@ -396,7 +396,7 @@ void begin_packing(uint32_t ranks) {
   end_packing();
   g_packer.mode = settings::choice<PackMode>(settings::kPackStacks);
   const uint32_t least = kLeastResident[static_cast<size_t>(g_packer.mode)];
-  if (!g_packer.allowed || ranks <= least || !packing_is_possible() ||
+  if (!g_packer.allowed || g_scheduler.places.in_file || ranks <= least || !packing_is_possible() ||
       g_scheduler.stacks.guard() != StackGuard::kGuardPages)
     return;
   void* words = mmap(nullptr, bytes_of_words(ranks), PROT_READ | PROT_WRITE,

@@ -56,10 +56,11 @@ Status reserve_stacks(StackRegion* stacks, uint32_t count, const char* what) {
   return reserved;
 }
 
-/// The stacks of the ranks first .. first + count - 1, whose places are given.
+/// The stacks in `count` slots, the first of which is the first-th behind that of rank 0.
 Status take_stacks(StackRegion* stacks, uint32_t first, uint32_t count) {
   StackPlaces places = g_scheduler.places;
   places.slots += first * places.stride;
+  if (first != 0) places.in_file = false;
   const size_t wanted = g_scheduler.options.stack_size;
   const size_t most = page_down(places.end - 2 * guard_bytes() - places.record);
   if (wanted > most)
@@ -95,6 +96,9 @@ StackRegion& stacks_of(uint32_t index, uint32_t* slot) {
 Proclet* make_rank(uint32_t index, StackRegion& stacks, uint32_t slot) {
   Proclet* p = new (g_scheduler.ranks + index) Proclet();
   p->index = index;
+  p->slot = index < g_scheduler.created
+                ? g_scheduler.places.first_slot + index
+                : g_scheduler.places.added_slot + (index - g_scheduler.created);
   p->stack_low = stacks.low(slot);
   p->stack_size = stacks.stack_size();
   stacks.install_guard(slot);
@@ -276,13 +280,19 @@ Status create_ranks(uint32_t count, void (*entry)(void*), void* argument) {
   return Status();
 }
 
+std::vector<AddedRanks>::iterator find_room_for_ranks(uint32_t count, uint32_t* first) {
+  // The first gap that is large enough, or behind the last block.
+  auto at = g_scheduler.added.begin();
+  *first = g_scheduler.created;
+  for (; at != g_scheduler.added.end() && at->first - *first < count; ++at)
+    *first = at->first + at->count;
+  return at;
+}
+
 Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t* first) {
   FGMPI_CHECK(g_scheduler.ranks && count > 0);
-  auto& added = g_scheduler.added;
-  // The first gap that is large enough, or behind the last block.
-  uint32_t from = g_scheduler.created;
-  auto at = added.begin();
-  for (; at != added.end() && at->first - from < count; ++at) from = at->first + at->count;
+  uint32_t from;
+  const auto at = find_room_for_ranks(count, &from);
   if (g_scheduler.room - from < count)
     return error(MPI_ERR_NO_MEM,
                  "%s cannot join the %u of this process: %u would fit; allowed are %u spawned "
@@ -294,8 +304,9 @@ Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t*
   FGMPI_TRY(check_room(count));
   AddedRanks block{from, count, std::make_unique<StackRegion>()};
   const StackPlaces& places = g_scheduler.places;
-  FGMPI_TRY(places.slots && places.extend(from + count)
-                ? take_stacks(block.stacks.get(), from, count)
+  const uint32_t slot = places.added_slot + (from - g_scheduler.created);
+  FGMPI_TRY(places.slots && places.extend(slot + count)
+                ? take_stacks(block.stacks.get(), slot - places.first_slot, count)
                 : reserve_stacks(block.stacks.get(), count, "spawned ranks"));
   for (uint32_t i = 0; i < count; ++i) {
     Proclet* p = make_rank(from + i, *block.stacks, i);
@@ -304,7 +315,7 @@ Status add_ranks(uint32_t count, void (*entry)(void*), void* argument, uint32_t*
     p->state = ProcletState::kFinished;
   }
   if (block.stacks->guard() == StackGuard::kCanary) require_canary_checks();
-  added.insert(at, std::move(block));
+  g_scheduler.added.insert(at, std::move(block));
   g_scheduler.count = std::max(g_scheduler.count, from + count);
   fgmpi_debug_table.rank_count = g_scheduler.count;
   *first = from;

@@ -25,10 +25,11 @@ struct Timer {
   }
 };
 
-/// Ranks that one call of add_ranks() has added.
+/// Ranks that one call of add_ranks() has added, or a visitor (visitors.h).
 struct AddedRanks {
   uint32_t first, count;
   std::unique_ptr<StackRegion> stacks;
+  bool is_visitor = false;
 };
 
 struct Scheduler {
@@ -64,7 +65,9 @@ struct Scheduler {
   uint64_t rests = 0;           ///< calls of yield() and sleep_for() that switched
   uint32_t period = 1;          ///< what Hot::until_poll began with
   Proclet* last_ran = nullptr;  ///< the proclet that has left for the host stack last
-  Proclet* finished = nullptr;  ///< has jumped to the host stack, which frees its stack
+  /// Has jumped to the host stack, which frees its stack; or, where it is parked, has left for
+  /// another process.
+  Proclet* finished = nullptr;
 
   void (*host_call)(void*) = nullptr;  ///< requested by the proclet that jumped to the host stack
   void* host_argument = nullptr;

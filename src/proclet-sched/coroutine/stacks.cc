@@ -73,12 +73,29 @@ void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& pla
   guard_bytes_ = places.end - stack_size_;
   base_ = places.slots;
   owned_ = false;
+  in_file_ = places.in_file;
   count_ = canary_from_ = count;
   // Each change of protection splits the mapping: stacks that are executed are rare.
   const int protection = protection_of_stacks();
   for (uint32_t i = 0; (protection & PROT_EXEC) && i < count; ++i)
     mprotect(low(i), stack_size_, protection);
   choose_guard(count);
+}
+
+void StackRegion::visit(size_t stack_size, const StackPlaces& place, bool fresh) {
+  stack_size_ = stack_size;
+  slot_size_ = place.stride;
+  record_bytes_ = place.record;
+  guard_bytes_ = place.end - stack_size_;
+  base_ = place.slots;
+  owned_ = false;
+  in_file_ = place.in_file;
+  count_ = canary_from_ = 1;
+  guard_ = StackGuard::kMprotect;
+  if (!fresh) return;
+  if (const int protection = protection_of_stacks(); protection & PROT_EXEC)
+    mprotect(low(0), stack_size_, protection);
+  mprotect(base_, guard_bytes_, PROT_NONE);
 }
 
 void StackRegion::release() {
@@ -88,6 +105,7 @@ void StackRegion::release() {
   count_ = 0;
   record_bytes_ = 0;
   owned_ = true;
+  in_file_ = false;
 }
 
 /// Later stacks in these places may be larger.
@@ -139,7 +157,7 @@ void StackRegion::install_guard(uint32_t slot) {
 }
 
 void StackRegion::discard(uint32_t slot) {
-  madvise(low(slot), stack_size(), MADV_DONTNEED);
+  drop_pages(low(slot), stack_size(), in_file_);
   if (slot >= canary_from_) memcpy(low(slot), &kCanary, sizeof kCanary);
 }
 

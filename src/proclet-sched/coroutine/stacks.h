@@ -46,6 +46,9 @@ class StackRegion {
   /// As reserve(), in memory that is mapped already and stays so. REQUIRES: the stacks fit, with
   /// the records that are part of them.
   void take(uint32_t count, size_t stack_size, const StackPlaces& places);
+  /// As take(), for the one stack of a rank that comes from another process. `fresh`: its guard is
+  /// installed; else it has been before.
+  void visit(size_t stack_size, const StackPlaces& place, bool fresh);
   void release();
 
   /// Installs the guard of a slot. Called once per slot before its first use.
@@ -78,6 +81,7 @@ class StackRegion {
   size_t stack_size_ = 0;
   size_t record_bytes_ = 0;  ///< at the end of each stack (StackPlaces)
   bool owned_ = true;        ///< release() unmaps the slots
+  bool in_file_ = false;     ///< the slots are shared memory
   uint32_t count_ = 0;
   uint32_t canary_from_ = 0;  ///< slots from here on have canaries
   StackGuard guard_ = StackGuard::kGuardPages;
