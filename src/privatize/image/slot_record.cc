@@ -1,8 +1,6 @@
 // Where the records of ranks are.
 #include "privatize/image/slot_record.h"
 
-#include <sys/mman.h>
-
 #include <new>
 
 #include "base/page.h"
@@ -28,10 +26,11 @@ size_t plan_slot_records(size_t argument_bytes) {
   return g_record_bytes;
 }
 
+size_t slot_record_bytes() { return g_record_bytes; }
+
 SlotRecord* slot_record(uint32_t index) {
   if (!ranks_have_heaps()) return nullptr;
-  const heap::SlotPlaces& places = slot_places();
-  char* at = places.slots + size_t{index} * places.stride + places.stacks_end - g_record_bytes;
+  char* at = slot_of_rank(index) + slot_places().stacks_end - g_record_bytes;
   return rank_of_slot(at) == index ? reinterpret_cast<SlotRecord*>(at) : nullptr;
 }
 
@@ -44,8 +43,8 @@ void drop_slot_record(uint32_t index) {
   SlotRecord* record = slot_record(index);
   if (!record) return;
   const auto low = page_down(reinterpret_cast<uintptr_t>(record));
-  madvise(reinterpret_cast<void*>(low), reinterpret_cast<uintptr_t>(record) + g_record_bytes - low,
-          MADV_DONTNEED);
+  drop_pages(reinterpret_cast<void*>(low),
+             reinterpret_cast<uintptr_t>(record) + g_record_bytes - low, has_slot_in_file(index));
 }
 
 void* place_of_arguments(uint32_t index) {

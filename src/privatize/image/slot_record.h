@@ -39,6 +39,7 @@ struct SlotRecord {
 /// Computes the bytes of a record whose program has arguments of so many bytes, with the vector
 /// that leads to them. Called once all swapped areas are registered.
 size_t plan_slot_records(size_t argument_bytes);
+size_t slot_record_bytes();
 /// nullptr: the rank has no slot.
 SlotRecord* slot_record(uint32_t index);
 /// Makes the record of a rank that has no image in its slot, if it has a slot; returns the record,

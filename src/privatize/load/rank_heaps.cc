@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/environment.h"
 #include "base/error_line.h"
@@ -34,7 +36,32 @@ namespace {
 
 const heap::HeapHooks* g_hooks = nullptr;
 PresumedRanks g_presumed = {};
+uint32_t g_own_ranks = 0;
 heap::SlotPlaces g_places;
+/// Ranks of other processes that are here: number in this process, and slot.
+std::vector<std::pair<uint32_t, uint32_t>>& g_visitors =
+    *new std::vector<std::pair<uint32_t, uint32_t>>;
+
+/// The number by which libfgmpi-heap knows the rank (heap::Ranks).
+uint32_t slot_number(uint32_t index) {
+  if (g_places.file < 0) return index;
+  if (index < g_own_ranks) return static_cast<uint32_t>(g_presumed.first) + index;
+  for (const auto& [rank, slot] : g_visitors)
+    if (rank == index) return slot;
+  return static_cast<uint32_t>(g_presumed.total) + (index - g_own_ranks);  // a rank that was added
+}
+
+/// The rank of this process that has the slot; -1: none.
+int64_t rank_with_slot(int64_t slot) {
+  if (g_places.file < 0 || slot < 0) return slot;
+  const uint64_t own = static_cast<uint64_t>(slot) - g_presumed.first;
+  if (own < g_own_ranks) return static_cast<int64_t>(own);
+  const uint64_t added = static_cast<uint64_t>(slot) - g_presumed.total;
+  if (added < sched::kMostAdded) return static_cast<int64_t>(g_own_ranks + added);
+  for (const auto& [rank, number] : g_visitors)
+    if (number == slot) return rank;
+  return -1;
+}
 
 /// The values of FGMPI_HEAP, in the order of the table of settings.
 enum class HeapOf : uint8_t { kProcess, kRank };
@@ -54,12 +81,13 @@ std::string place_words(const void* place) {
   return line;
 }
 
-void refused(uint32_t index, uint64_t bytes, uint64_t taken, const heap::Ranks::TakingPlace* sites,
+void refused(uint32_t slot, uint64_t bytes, uint64_t taken, const heap::Ranks::TakingPlace* sites,
              size_t count) {
   if (!settings::is_set(settings::kRankMemory)) return;
+  const uint64_t rank = g_places.file < 0 ? first_world_rank() + uint64_t{slot} : slot;
   std::string words =
-      "rank " + std::to_string(first_world_rank() + index) + ": has taken " +
-      std::to_string(taken) + " bytes and asks for " + std::to_string(bytes) +
+      "rank " + std::to_string(rank) + ": has taken " + std::to_string(taken) +
+      " bytes and asks for " + std::to_string(bytes) +
       " more; allowed are FGMPI_RANK_MEMORY=" + settings::text(settings::kRankMemory);
   for (size_t i = 0; i < count; ++i)
     words += (i == 0 ? "; most was taken at " : ", ") + place_words(sites[i].place) + " (" +
@@ -80,11 +108,11 @@ bool is_library_code(const void* place) {
   return is_of_system_header(at);
 }
 
-/// Any thread.
+/// The slot of the calling thread's rank. Any thread.
 int64_t number_of_calling_rank() {
   if (on_scheduler_thread() && !on_proclet()) return -1;
   const sched::Proclet* rank = sched::rank_of_thread();
-  return rank && rank->kind == sched::ProcletKind::kRank ? int64_t{rank->index} : -1;
+  return rank && rank->kind == sched::ProcletKind::kRank ? int64_t{rank->slot} : -1;
 }
 
 }  // namespace
@@ -96,6 +124,11 @@ void begin_threads_of_heaps() {
 bool rank_heaps_are_wanted() {
   return settings::choice<HeapOf>(settings::kHeap) == HeapOf::kRank ||
          settings::is_set(settings::kRankMemory);
+}
+
+bool rank_slots_are_files() {
+  const char* balance = environment::text(environment::kBalance);
+  return rank_heaps_are_wanted() && balance && std::string_view(balance) == "on";
 }
 
 bool rank_heaps_are_named() {
@@ -118,7 +151,7 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
         "of its own; allowed is one that uses the C library's");
   heap::Ranks all{};
   all.running = sched::running_cell();
-  all.index_at = offsetof(sched::Proclet, index);
+  all.index_at = offsetof(sched::Proclet, slot);
   all.kind_at = offsetof(sched::Proclet, kind);
   const sched::RunningCells cells = sched::running_cells();
   all.threads_enabled = cells.enabled;
@@ -136,6 +169,13 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
   if (settings::is_set(settings::kRankMemory))
     all.limit = static_cast<uint64_t>(settings::number(settings::kRankMemory));
   all.records_blocks = leaks_are_wanted();
+  all.in_file = rank_slots_are_files();
+  g_own_ranks = ranks;
+  if (all.in_file && environment::text(environment::kCheckpointFolder))
+    return error(
+        MPI_ERR_ARG,
+        "FGMPI_BALANCE=on: not with -checkpoint: the child that saves ranks would not have "
+        "a copy of their memory; allowed is one of both");
   all.refused = refused;
   all.rank_of_thread = number_of_calling_rank;
   all.is_library_code = is_library_code;
@@ -144,13 +184,15 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
     return error(MPI_ERR_NO_MEM, "%s", reason);
   g_hooks = fgmpi_heap_hooks();
   fgmpi_heap_table = g_hooks->table();
+  if (all.in_file || environment::text(environment::kCheckpointFolder)) record_descriptors(ranks);
   if (environment::text(environment::kCheckpointFolder)) {
-    record_descriptors(ranks);
     plugins::record_modules_of_start();
     keep_environment_strings();
   }
-  sched::place_stacks(
-      {places.slots, places.stride, places.stacks_end, record_bytes, g_hooks->add_slots});
+  const auto first_slot = static_cast<uint32_t>(all.in_file ? presumed.first : 0);
+  const auto added_slot = static_cast<uint32_t>(all.in_file ? presumed.total : ranks);
+  sched::place_stacks({places.slots, places.stride, places.stacks_end, record_bytes, first_slot,
+                       added_slot, all.in_file, g_hooks->add_slots});
   if (!g_images.in_slots()) return {};
   return g_images.move_to_slots(reinterpret_cast<uintptr_t>(places.slots) + places.images,
                                 places.stride);
@@ -169,25 +211,26 @@ Status check_rank_heaps(uint64_t first, uint64_t total) {
 
 void* allocate_in_slot_of(const void* object, size_t bytes) {
   const int64_t rank = rank_of_slot(object);
-  return rank < 0 ? std::malloc(bytes) : g_hooks->allocate(static_cast<uint32_t>(rank), bytes);
+  return rank < 0 ? std::malloc(bytes)
+                  : g_hooks->allocate(slot_number(static_cast<uint32_t>(rank)), bytes);
 }
 
 void* map_in_slot(uint32_t index, size_t bytes, size_t alignment) {
-  return g_hooks ? g_hooks->map_pages(index, bytes, alignment) : nullptr;
+  return g_hooks ? g_hooks->map_pages(slot_number(index), bytes, alignment) : nullptr;
 }
 
 void unmap_in_slot(uint32_t index, void* at, size_t bytes) {
-  g_hooks->unmap_pages(index, at, bytes);
+  g_hooks->unmap_pages(slot_number(index), at, bytes);
 }
 
 bool find_other_mapping(uint32_t index, heap::MemoryRange* range) {
-  return g_hooks && g_hooks->find_other_mapping(index, range);
+  return g_hooks && g_hooks->find_other_mapping(slot_number(index), range);
 }
 
 bool ranks_have_heaps() { return g_hooks != nullptr; }
 
 heap::HeapUse heap_use_of(uint32_t index) {
-  return g_hooks ? g_hooks->use_of(index) : heap::HeapUse();
+  return g_hooks ? g_hooks->use_of(slot_number(index)) : heap::HeapUse();
 }
 
 void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
@@ -195,31 +238,55 @@ void visit_leaks_of(uint32_t index, const std::vector<heap::MemoryRange>& roots,
   const auto call = [](const heap::LeakedBlocks& leak, void* function) {
     (*static_cast<void (**)(const heap::LeakedBlocks&)>(function))(leak);
   };
-  if (g_hooks) g_hooks->find_leaks(index, roots.data(), roots.size(), call, &visit);
+  if (g_hooks) g_hooks->find_leaks(slot_number(index), roots.data(), roots.size(), call, &visit);
 }
 
-int64_t rank_of_slot(const void* address) { return g_hooks ? g_hooks->owner_of(address) : -1; }
-int64_t rank_for(const void* place) { return g_hooks ? g_hooks->rank_for(place) : -1; }
+int64_t rank_of_slot(const void* address) {
+  return g_hooks ? rank_with_slot(g_hooks->owner_of(address)) : -1;
+}
+int64_t rank_for(const void* place) {
+  return g_hooks ? rank_with_slot(g_hooks->rank_for(place)) : -1;
+}
 MemoryForRank::MemoryForRank() { g_hooks->begin_for_rank(); }
 MemoryForRank::~MemoryForRank() { g_hooks->end_for_rank(); }
 
 const heap::SlotPlaces& slot_places() { return g_places; }
+char* slot_of_rank(uint32_t index) {
+  const uint32_t slot = slot_number(index);
+  const int64_t first = g_places.file < 0 ? 0 : static_cast<int64_t>(g_presumed.first);
+  return g_places.slots + (slot - first) * static_cast<int64_t>(g_places.stride);
+}
+void add_slot_of_visitor(uint32_t index, uint64_t world_rank) {
+  g_visitors.emplace_back(index, static_cast<uint32_t>(world_rank));
+}
+void forget_slot_of_visitor(uint32_t index) {
+  std::erase_if(g_visitors, [index](const auto& visitor) { return visitor.first == index; });
+}
+bool map_slots_of_process(int file, uint64_t first, uint32_t count) {
+  return g_hooks->map_slots(file, first, count);
+}
+bool has_slot_in_file(uint32_t index) {
+  return g_places.file >= 0 && slot_number(index) < g_presumed.total;
+}
+void lock_heap_for_fork(const sched::Proclet* rank) { g_hooks->begin_fork(rank->slot); }
+void unlock_heap_after_fork(const sched::Proclet* rank) { g_hooks->end_fork(rank->slot); }
+bool has_protected_memory(uint32_t index) { return g_hooks->is_protected(slot_number(index)); }
 
 void visit_heap_memory(uint32_t index,
                        void (*visit)(const heap::MemoryRange& range, bool is_mapping, void* data),
                        void* data) {
-  g_hooks->visit_memory(index, visit, data);
+  g_hooks->visit_memory(slot_number(index), visit, data);
 }
 
 int64_t rank_of_heap_end(const void* address) {
   if (!g_hooks) return -1;
   const int64_t before =
       g_hooks->owner_of(static_cast<const char*>(address) - sched::guard_bytes());
-  return before != g_hooks->owner_of(address) ? before : -1;
+  return before != g_hooks->owner_of(address) ? rank_with_slot(before) : -1;
 }
 
 void end_rank_heap(uint32_t index) {
-  if (g_hooks) g_hooks->rank_ends(index);
+  if (g_hooks) g_hooks->rank_ends(slot_number(index));
 }
 
 }  // namespace fgmpi::privatize

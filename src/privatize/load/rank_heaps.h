@@ -9,6 +9,7 @@
 
 #include "base/heap_link.h"
 #include "base/status.h"
+#include "proclet-sched/sched.h"
 
 namespace fgmpi::privatize {
 
@@ -16,6 +17,8 @@ namespace fgmpi::privatize {
 /// environment does.
 bool rank_heaps_are_wanted();
 bool rank_heaps_are_named();
+/// True where those slots are in memory files, so that ranks can go to other processes of the host.
+bool rank_slots_are_files();
 /// Gives each of the process's ranks a slot for its stack, image and heap. The stack ends with a
 /// record of so many bytes (slot_record.h). Called once, before ranks run. Error: they cannot have
 /// one; the text says why.
@@ -62,6 +65,21 @@ class MemoryForRank {
 };
 /// Where the slots of this process are. REQUIRES: ranks_have_heaps().
 const heap::SlotPlaces& slot_places();
+/// The slot of a rank. REQUIRES: ranks_have_heaps().
+char* slot_of_rank(uint32_t index);
+/// A rank that has come from another process: from now on, the rank `index` has the slot of the
+/// world rank. Forgotten by the second function.
+void add_slot_of_visitor(uint32_t index, uint64_t world_rank);
+void forget_slot_of_visitor(uint32_t index);
+/// Maps slots of another process (HeapHooks::map_slots).
+bool map_slots_of_process(int file, uint64_t first, uint32_t count);
+/// False for a rank that was added while the job ran, too.
+bool has_slot_in_file(uint32_t index);
+/// Around a fork whose child copies the slot (HeapHooks::begin_fork).
+void lock_heap_for_fork(const sched::Proclet* rank);
+void unlock_heap_after_fork(const sched::Proclet* rank);
+/// Has the rank asked for a protection of memory in its slot (HeapHooks::is_protected)?
+bool has_protected_memory(uint32_t index);
 /// Calls visit(range, is_mapping, data) for all memory of the rank's heap
 /// (HeapHooks::visit_memory).
 void visit_heap_memory(uint32_t index,

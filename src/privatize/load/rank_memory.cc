@@ -73,7 +73,7 @@ void add_mapping(const heap::MemoryRange& range, const OwnParts& images, OwnPart
 
 void find_own_parts(uint32_t index, const sched::Proclet* rank, OwnParts* parts) {
   const heap::SlotPlaces& places = slot_places();
-  const char* slot = places.slots + size_t{index} * places.stride;
+  const char* slot = slot_of_rank(index);
   parts->clear();
   const char* stacks_end = slot + places.stacks_end;
   add_part(low_of_stack(rank, slot, stacks_end), stacks_end, RankMemoryPart::kStack, parts);
