@@ -114,7 +114,7 @@ uintptr_t Images::move_to(uintptr_t address, uint32_t k) const {
 }
 
 Status Images::plan_module(size_t m) {
-  return plans_[m].prepare(modules_[m], ranges_, m, resolve_globally);
+  return plans_[m].prepare(modules_[m], ranges_, m, resolve_globally, in_file_);
 }
 
 // ---- limits ----
@@ -195,10 +195,14 @@ Status Images::choose_layout(uint32_t count, ImageLayout wanted) {
                  "FGMPI_IMAGE_MAPPINGS=%s: the system allows no memory that may be written and "
                  "executed; allowed here are auto and protected",
                  name_of(wanted));
+  // Pages that are this process's alone, as those of joined images, cannot be in a file. Copied
+  // images need as few mappings.
+  if (wanted == ImageLayout::kJoined && in_file_) wanted = ImageLayout::kCopied;
   ImageLayout best = ImageLayout::kProtected;
   for (const ImageLayout layout :
        {ImageLayout::kProtected, ImageLayout::kJoined, ImageLayout::kCopied}) {
     if (wanted != ImageLayout::kAuto && layout != wanted) continue;
+    if (layout == ImageLayout::kJoined && in_file_) continue;
     if (layout > ImageLayout::kProtected && !WholeImages::allowed()) break;
     layout_ = layout;
     const uint32_t fit = ranks_that_fit(layout);
@@ -238,7 +242,9 @@ Status Images::reserve(uint32_t count) {
   return Status();
 }
 
-Status Images::prepare(uint32_t count, ImageLayout wanted, bool in_slots) {
+Status Images::prepare(uint32_t count, ImageLayout wanted, Place place) {
+  const bool in_slots = place != Place::kApart;
+  in_file_ = place == Place::kSlotsInFile;
   count_ = count;
   first_ = in_slots ? 0 : 1;
   offsets_.clear();
@@ -338,6 +344,30 @@ Status Images::make(uint32_t k) {
   return Status();
 }
 
+Status Images::map_code(uintptr_t at) const {
+  if (layout_ == ImageLayout::kCopied) {  // its code is the rank's memory
+    if (mprotect(reinterpret_cast<void*>(at), image_bytes_, PROT_READ | PROT_WRITE | PROT_EXEC))
+      return error(MPI_ERR_NO_MEM, "an image of the program cannot be executed: %s",
+                   strerror(errno));
+    return Status();
+  }
+  for (size_t m = 0; m < modules_.size(); ++m) {
+    FGMPI_TRY(plans_[m].map(at + offsets_[m]));
+    FGMPI_TRY(plans_[m].write_jumps(at + offsets_[m]));
+  }
+  return Status();
+}
+
+uintptr_t Images::visitor(uint32_t k) const {
+  for (const auto& [number, at] : visitors_)
+    if (number == k) return at;
+  return 0;
+}
+
+void Images::forget_visitor(uint32_t k) {
+  std::erase_if(visitors_, [k](const auto& visitor) { return visitor.first == k; });
+}
+
 void Images::write_moving_words(char* to, uint32_t k) const {
   const uintptr_t shift = shift_of(k);
   for (size_t m = 0; m < modules_.size(); ++m)
@@ -359,18 +389,22 @@ uintptr_t address_in_first_image(uintptr_t address) {
   return address;
 }
 
+bool Images::locate_in_image(uint32_t k, uintptr_t offset, ImageLocation* out) const {
+  if (offset >= image_bytes_) return false;
+  size_t m = modules_.size();
+  while (m > 1 && offset < offsets_[m - 1]) --m;
+  *out = {k, m - 1, offset - offsets_[m - 1]};
+  return true;
+}
+
 bool Images::locate(uintptr_t address, ImageLocation* out) const {
   const uintptr_t in_region = address - region_;
   if (in_region < region_high() - region_) {
-    out->image = static_cast<uint32_t>(in_region / stride_) + first_;
-    const uintptr_t offset = in_region % stride_;
-    if (offset >= image_bytes_) return false;
-    size_t m = modules_.size();
-    while (m > 1 && offset < offsets_[m - 1]) --m;
-    out->module = m - 1;
-    out->offset = offset - offsets_[m - 1];
-    return true;
+    return locate_in_image(static_cast<uint32_t>(in_region / stride_) + first_, in_region % stride_,
+                           out);
   }
+  for (const auto& [k, at] : visitors_)
+    if (address - at < image_bytes_) return locate_in_image(k, address - at, out);
   for (size_t m = 0; m < modules_.size(); ++m) {
     if (!modules_[m].contains(address)) continue;
     *out = {loaded_image(), m, address - modules_[m].base()};

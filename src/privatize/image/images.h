@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -48,8 +49,11 @@ class Images {
   /// plans the relocations. Where `wanted` is kAuto, the first layout that fits is chosen. An error
   /// says how many ranks would fit and which setting to raise. REQUIRES: can_be_imaged() returned
   /// ok.
-  /// `in_slots`: each rank has a slot, in which the images will be placed by move_to_slots().
-  Status prepare(uint32_t count, ImageLayout wanted = ImageLayout::kAuto, bool in_slots = false);
+  /// Where images are placed: in a region of their own, or each in the slot of its rank, where
+  /// move_to_slots() places them; the slots may be in a file, which other processes map.
+  enum class Place : uint8_t { kApart, kSlots, kSlotsInFile };
+  Status prepare(uint32_t count, ImageLayout wanted = ImageLayout::kAuto,
+                 Place place = Place::kApart);
   ImageLayout layout() const { return layout_; }
   /// Image k will be at first + k * stride, in memory that is mapped, readable and writable.
   /// REQUIRES: prepare() was called so, no image is made, and the memory has no guards yet. Error:
@@ -66,6 +70,15 @@ class Images {
   /// Maps and relocates image k. REQUIRES: prepare() succeeded, k < count, not is_loaded(k), once
   /// per k.
   Status make(uint32_t k);
+  /// The image of a rank that has come from another process (load/visitors.h), and lies in its slot
+  /// at `at`, is image k from now on, until forget_visitor(k). REQUIRES: k >= count().
+  void add_visitor(uint32_t k, uintptr_t at) { visitors_.emplace_back(k, at); }
+  void forget_visitor(uint32_t k);
+  /// Maps what is only read of an image that another process has made in a slot at `at`. Once for
+  /// each slot that is mapped here.
+  Status map_code(uintptr_t at) const;
+  /// Is there an image k, a visitor's among them?
+  bool has(uint32_t k) const { return k < count_ || visitor(k) != 0; }
 
   /// Writes the words of image k that differ from one image to the other into memory that holds,
   /// or will hold, a fresh copied image; REQUIRES: the first image has been made.
@@ -115,8 +128,13 @@ class Images {
     uintptr_t offset;  ///< from the base of the module
   };
   bool locate(uintptr_t address, ImageLocation* out) const;
+  /// Must locate() be asked about an address that is not in what the dynamic linker loaded?
+  bool may_be_copied(uintptr_t address) const {
+    return address - region_low() < region_high() - region_low() || !visitors_.empty();
+  }
 
  private:
+  bool locate_in_image(uint32_t k, uintptr_t offset, ImageLocation* out) const;
   Status plan_module(size_t m);
   int64_t room_for_mappings() const;
   Status choose_layout(uint32_t count, ImageLayout wanted);
@@ -128,7 +146,10 @@ class Images {
   /// A copy of an object that may not be cloned, or nullptr.
   const CopiedObject* refused_copy() const;
   bool in_modules(uintptr_t address) const;
-  uintptr_t image(uint32_t k) const { return region_ + (k - first_) * stride_; }
+  uintptr_t image(uint32_t k) const {
+    return k < count_ ? region_ + (k - first_) * stride_ : visitor(k);
+  }
+  uintptr_t visitor(uint32_t k) const;
   /// What is added to a word of the plans for image k: they are those of image 1 in the region as
   /// it was reserved.
   uintptr_t shift_of(uint32_t k) const { return image(k) - planned_; }
@@ -143,6 +164,8 @@ class Images {
   size_t stride_ = 0, image_bytes_ = 0, alignment_ = 0;
   uint32_t first_ = 1;  ///< the image at the start of the region
   uint32_t count_ = 0;
+  bool in_file_ = false;
+  std::vector<std::pair<uint32_t, uintptr_t>> visitors_;  ///< number and place of each image
   ImageLayout layout_ = ImageLayout::kProtected;
   size_t mappings_per_image_ = 0;
   WholeImages whole_;  ///< the other layouts: joined, copied

@@ -60,9 +60,10 @@ void ModulePlan::swap(ModulePlan& other) noexcept {
   zero_tails_.swap(other.zero_tails_);
   jumps_.swap(other.jumps_);
   std::swap(fd_, other.fd_);
+  std::swap(in_file_, other.in_file_);
 }
 
-void ModulePlan::plan_mappings() {
+void ModulePlan::plan_mappings(size_t most_copied) {
   const size_t page = module_->page();
   for (const LoadSegment& s : module_->segments()) {
     auto offset = static_cast<int64_t>(s.file_offset);
@@ -78,7 +79,7 @@ void ModulePlan::plan_mappings() {
       }
       continue;
     }
-    if (s.file_end - s.low <= kCopiedSegment) {
+    if (s.file_end - s.low <= most_copied) {
       mappings_.push_back({s.low, page_up(s.high, page), -1, protection_of(s.flags)});
       contents_.push_back({s.low, std::string(s.file_end - s.low, '\0')});
       continue;
@@ -123,8 +124,9 @@ void ModulePlan::fill_contents() {
 }
 
 Status ModulePlan::prepare(const ElfModule& module, const std::vector<ModuleRange>& ranges,
-                           size_t self, Resolve* resolve) {
+                           size_t self, Resolve* resolve, bool in_file) {
   module_ = &module;
+  in_file_ = in_file;
   fd_ = open(module.path().c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0)
     return error(MPI_ERR_OTHER, "cannot open %s to make images of it: %s", module.path().c_str(),
@@ -137,7 +139,7 @@ Status ModulePlan::prepare(const ElfModule& module, const std::vector<ModuleRang
     else if (copy >= 0)
       close(copy);
   }
-  plan_mappings();
+  plan_mappings(in_file ? ~size_t{0} : kCopiedSegment);
   if (module.executable()) jumps_ = allocator_functions(module);
   Status status;
   module.for_each_relocation([&](const ElfW(Rela) & entry, const ElfW(Sym) & symbol,
@@ -187,6 +189,7 @@ size_t ModulePlan::copied_bytes() const {
 
 Status ModulePlan::map(uintptr_t at) const {
   for (const Mapping& mapping : mappings_) {
+    if (in_file_ && mapping.file_offset < 0) continue;  // that memory is there, and stays shared
     int flags =
         MAP_PRIVATE | MAP_FIXED | (mapping.file_offset < 0 ? MAP_ANONYMOUS | MAP_NORESERVE : 0);
     void* result = mmap(reinterpret_cast<void*>(at + mapping.low), mapping.high - mapping.low,

@@ -39,8 +39,10 @@ class ModulePlan {
 
   /// `ranges[self]` is the module, which must outlive the plan; `resolve` finds functions that the
   /// dynamic linker has not bound yet.
+  /// `in_file`: images are in memory that other processes map, so all that is written is copied
+  /// into that memory, and only what is read is mapped.
   Status prepare(const ElfModule& module, const std::vector<ModuleRange>& ranges, size_t self,
-                 Resolve* resolve);
+                 Resolve* resolve, bool in_file = false);
   /// Adds bytes that each image gets at an offset, before its words are written.
   void add_copy(uintptr_t offset, std::string bytes) {
     copies_.push_back({offset, std::move(bytes)});
@@ -57,6 +59,7 @@ class ModulePlan {
   /// Bytes of memory of an image that shares nothing with the others.
   size_t copied_bytes() const;
 
+  /// Makes the mappings of an image. In a file: of what is only read; the rest is there.
   Status map(uintptr_t at) const;
   /// Writes all bytes and words into the image; value_of(word) is what a moving word holds there.
   template <class ValueOf>
@@ -91,7 +94,7 @@ class ModulePlan {
     size_t size;
   };
   void swap(ModulePlan& other) noexcept;
-  void plan_mappings();
+  void plan_mappings(size_t most_copied);
   ModuleBytes read_segment(const LoadSegment& s) const;
   void fill_contents();
   void fill_fixed(uintptr_t at) const;
@@ -106,6 +109,7 @@ class ModulePlan {
       zero_tails_;                ///< from the end of the file's bytes to the end of the page
   std::vector<uintptr_t> jumps_;  ///< functions that jump to those of image 0
   int fd_ = -1;
+  bool in_file_ = false;
 };
 
 /// The address to which the dynamic linker would bind a reference of the program.

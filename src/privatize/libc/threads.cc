@@ -55,7 +55,7 @@ struct Adopted {
 };
 
 void load_thread_locals(uint32_t image) {
-  if (image >= g_images.count()) return init_thread_locals_of_guest(image);
+  if (!g_images.has(image)) return init_thread_locals_of_guest(image);
   for (size_t m = 0; m < g_images.modules().size(); ++m) {
     const ElfModule& module = g_images.modules()[m];
     void* live = module.tls() ? thread_local_block(module) : nullptr;

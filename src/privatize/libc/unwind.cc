@@ -33,9 +33,7 @@ FGMPI_INTERPOSE int _dl_find_object(void* address, dl_find_object* result) noexc
   plugins::PluginLocation plugin;
   if (__builtin_expect(plugins::any(), 0) && plugins::locate(pc, &plugin))
     return find_moved(plugin.module, plugin.offset, pc, result);
-  if (__builtin_expect(pc - g_images.region_low() >= g_images.region_high() - g_images.region_low(),
-                       1) ||
-      !g_images.locate(pc, &where))
+  if (__builtin_expect(!g_images.may_be_copied(pc), 1) || !g_images.locate(pc, &where))
     return real::find_object(address, result);
   return find_moved(&g_images.modules()[where.module], where.offset, pc, result);
 }

@@ -69,7 +69,7 @@ bool is_of_program(uintptr_t caller) {
 uintptr_t of_rank(uintptr_t address, uint32_t k) {
   Images::ImageLocation main;
   if (g_images.locate(address, &main) && main.image == g_images.loaded_image())
-    return k < g_images.count() ? g_images.move_to(address, k) : address;
+    return g_images.has(k) ? g_images.move_to(address, k) : address;
   return plugins::of_rank(address, k);
 }
 

@@ -146,7 +146,7 @@ Status make_image(Plugin* p, uint32_t k) {
     }
     // A guest has no image of the program that the process was started with: it uses the symbols
     // of what the dynamic linker loaded.
-    if (!owner && k >= g_images.count())
+    if (!owner && !g_images.has(k))
       shifts.push_back(0);
     else
       shifts.push_back((owner ? owner->image(k) : g_images.base_of(i, k)) - base);

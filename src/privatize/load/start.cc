@@ -217,8 +217,11 @@ Status choose_mode(uint32_t ranks, ImageMode* mode, std::vector<PrivateLibrary>*
   Status possible = g_images.can_be_imaged();
   if (!possible.ok() && ranks == 1) return g_images.read_modules({});  // it needs no image
   FGMPI_TRY(std::move(possible));
+  const auto place = !in_slots                ? Images::Place::kApart
+                     : rank_slots_are_files() ? Images::Place::kSlotsInFile
+                                              : Images::Place::kSlots;
   FGMPI_TRY(
-      g_images.prepare(ranks, settings::choice<ImageLayout>(settings::kImageMappings), in_slots));
+      g_images.prepare(ranks, settings::choice<ImageLayout>(settings::kImageMappings), place));
   *mode = ImageMode::kImages;
   return Status();
 }
