@@ -366,6 +366,12 @@ bool rank_has_children() {
 
 void forget_pipe_stream(std::FILE* stream) { remove_pipe_stream(stream); }
 
+bool has_children(const sched::Proclet* rank) {
+  std::lock_guard<PlainMutex> guard(g.mutex);
+  return std::any_of(g.list.begin(), g.list.end(),
+                     [rank](const RankChild& c) { return c.rank == rank; });
+}
+
 bool close_pipe_stream(std::FILE* stream, int* status) {
   const pid_t child = remove_pipe_stream(stream);
   if (child == 0) return false;

@@ -13,6 +13,8 @@
 
 #include <cstdio>
 
+#include "proclet-sched/sched.h"
+
 namespace fgmpi::privatize {
 
 /// Has the running rank a child that runs, or for which nobody has waited? Also where its process
@@ -24,6 +26,8 @@ bool rank_has_children();
 /// Closes a stream that popen() has made for a rank, and waits for its shell. Returns false for any
 /// other stream. May switch.
 bool close_pipe_stream(std::FILE* stream, int* status);
+/// Has the rank a child for which it has not waited yet?
+bool has_children(const sched::Proclet* rank);
 /// Called for streams of a rank that ends without pclose().
 void forget_pipe_stream(std::FILE* stream);
 

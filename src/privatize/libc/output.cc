@@ -147,8 +147,10 @@ void Lines::put_text(int64_t rank, std::string_view text) {
   if (line_is_open && !continues) complete.push_back('\n');
   if (g_prefix && rank >= 0 && !continues) {
     char prefix[24];
-    int n = snprintf(prefix, sizeof prefix, "[%lld] ",
-                     static_cast<long long>(first_world_rank() + rank));
+    const auto index = static_cast<uint32_t>(rank);
+    const uint32_t of_job = index < sched::rank_count() ? world_rank(sched::rank_proclet(index))
+                                                        : first_world_rank() + index;
+    int n = snprintf(prefix, sizeof prefix, "[%u] ", of_job);
     complete.insert(complete.end(), prefix, prefix + n);
   }
   complete.insert(complete.end(), text.begin(), text.end());
@@ -342,6 +344,11 @@ void drop_output() {
     lines->unfinished -= tail->size();
     empty_out(tail);
   }
+}
+
+void make_room_for_output(uint32_t rank) {
+  for (Lines* lines : {&g_out, &g_err})
+    if (lines->active() && rank >= lines->tails.size()) lines->tails.resize(rank + 1);
 }
 
 void restore_output(int64_t rank, const void* saved) {

@@ -40,6 +40,8 @@ void close_own_files();
 const char* describe_output(void** saved);
 /// Forgets the running rank's unfinished lines.
 void drop_output();
+/// From now on the lines of a visitor with this number (load/visitors.h) are written whole, too.
+void make_room_for_output(uint32_t rank);
 /// Gives those lines to a rank of this process.
 void restore_output(int64_t rank, const void* saved);
 

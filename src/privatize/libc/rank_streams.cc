@@ -79,6 +79,11 @@ void drop_streams(SlotRecord* record) {
   }
 }
 
+void unlink_streams(SlotRecord* record) {
+  for (const RankStream& s : record->streams.list)
+    _IO_un_link(reinterpret_cast<_IO_FILE_plus*>(s.stream));
+}
+
 void link_streams(SlotRecord* record) {
   for (const RankStream& s : record->streams.list) {
     link_stream(s.stream);

@@ -80,5 +80,7 @@ void flush_streams(SlotRecord* record);
 void drop_streams(SlotRecord* record);
 /// Puts the streams of a rank whose memory was put into this process into the C library's list.
 void link_streams(SlotRecord* record);
+/// Takes the streams of a rank that leaves this process out of that list.
+void unlink_streams(SlotRecord* record);
 
 }  // namespace fgmpi::privatize

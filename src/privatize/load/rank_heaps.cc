@@ -184,11 +184,12 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
     return error(MPI_ERR_NO_MEM, "%s", reason);
   g_hooks = fgmpi_heap_hooks();
   fgmpi_heap_table = g_hooks->table();
-  if (all.in_file || environment::text(environment::kCheckpointFolder)) record_descriptors(ranks);
-  if (environment::text(environment::kCheckpointFolder)) {
-    plugins::record_modules_of_start();
+  const bool saves = environment::text(environment::kCheckpointFolder);
+  if (all.in_file || saves) {
+    record_descriptors(ranks);
     keep_environment_strings();
   }
+  if (saves) plugins::record_modules_of_start();
   const auto first_slot = static_cast<uint32_t>(all.in_file ? presumed.first : 0);
   const auto added_slot = static_cast<uint32_t>(all.in_file ? presumed.total : ranks);
   sched::place_stacks({places.slots, places.stride, places.stacks_end, record_bytes, first_slot,

@@ -26,18 +26,18 @@
 #pragma weak fgmpi_checkpoint_hooks
 
 namespace fgmpi::privatize {
-namespace {
 
 using checkpoint::ProcessSlots;
 using checkpoint::RankRoot;
 
-/// Why the ranks of this process cannot be saved; nullptr where they can.
 const char* reason_against_saving() {
   if (!ranks_have_heaps()) return "ranks have no memory of their own (FGMPI_HEAP=rank)";
   if (g_mode != ImageMode::kImages || !g_images.in_slots())
     return "the program has no image for each rank (FGMPI_PRIVATIZE)";
   return nullptr;
 }
+
+namespace {
 
 ProcessSlots process_slots() {
   const heap::SlotPlaces& places = slot_places();
@@ -61,7 +61,9 @@ void resume_rank(void* actions) {
   fgmpi_checkpoint_hooks()->resume();
 }
 
-void adopt(uint32_t index, const RankRoot& root) {
+}  // namespace
+
+sched::Proclet* adopt_rank(uint32_t index, const RankRoot& root) {
   Image* image = image_of_rank(index);
   image->areas = static_cast<char*>(root.areas);
   image->handlers = root.handlers;
@@ -75,11 +77,19 @@ void adopt(uint32_t index, const RankRoot& root) {
   p->pending = root.pending;
   p->exception_state[0] = root.exceptions[0];
   p->exception_state[1] = root.exceptions[1];
-  block_signals_of_saved_rank(root.blocked_signals);
   restore_environ(index);
-  reopen_descriptors(index, root.files);
   link_streams(image->record);
+  make_room_for_output(index);
   restore_output(index, root.lines);
+  return p;
+}
+
+namespace {
+
+void adopt(uint32_t index, const RankRoot& root) {
+  block_signals_of_saved_rank(root.blocked_signals);
+  reopen_descriptors(index, root.files);
+  sched::Proclet* p = adopt_rank(index, root);
   sched::begin_below(p, static_cast<char*>(root.stack), resume_rank, root.actions);
 }
 
@@ -129,21 +139,12 @@ Status restore_ranks() {
   return {};
 }
 
-}  // namespace fgmpi::privatize
-
-using namespace fgmpi::privatize;
-
-fgmpi::checkpoint::ProcessSlots fgmpi_process_slots(const char** reason) {
-  *reason = reason_against_saving();
-  return *reason ? fgmpi::checkpoint::ProcessSlots() : process_slots();
-}
-
-const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
-  const fgmpi::sched::Proclet* p = fgmpi::sched::running();
+const char* describe_rank(RankRoot* root) {
+  const sched::Proclet* p = sched::running();
   const auto* image = static_cast<const Image*>(p->image);
   if (!image) return "it has no image of the program";
   if (image->guest) return "it was spawned";
-  if (fgmpi::sched::has_threads(p)) return "it has threads";
+  if (sched::has_threads(p)) return "it has threads";
   if (const char* reason = reason_of_kernel_state()) return reason;
   if (const char* reason = describe_other_mapping(image->index)) return reason;
   if (p->locale) return "it has a locale of its own (uselocale)";
@@ -156,15 +157,26 @@ const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   root->pending = p->pending;
   root->areas_bytes = swapped_bytes();
   root->blocked_signals = blocked_signals();
-  fgmpi::sched::read_exceptions(root->exceptions);
+  sched::read_exceptions(root->exceptions);
   if (const char* reason = describe_output(&root->lines)) return reason;
   if (const char* reason = describe_handlers(&root->actions)) return reason;
+  return outside_of_slot(*root, slot_of_rank(image->index), slot_places().stride);
+}
+
+}  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+
+fgmpi::checkpoint::ProcessSlots fgmpi_process_slots(const char** reason) {
+  *reason = reason_against_saving();
+  return *reason ? fgmpi::checkpoint::ProcessSlots() : process_slots();
+}
+
+const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
+  if (const char* reason = describe_rank(root)) return reason;
+  const auto* image = static_cast<const Image*>(fgmpi::sched::running()->image);
   if (const char* reason = describe_descriptors(image->index, &root->files)) return reason;
-  if (const char* reason =
-          plugins::describe_libraries(image->index, &root->libraries, &root->libraries_bytes))
-    return reason;
-  const fgmpi::heap::SlotPlaces& places = slot_places();
-  return outside_of_slot(*root, places.slots + image->index * places.stride, places.stride);
+  return plugins::describe_libraries(image->index, &root->libraries, &root->libraries_bytes);
 }
 
 const char* fgmpi_load_libraries_of_rank(uint32_t index, const void* libraries, size_t bytes) {

@@ -8,6 +8,7 @@
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "proclet-sched/coroutine/debug_table.h"
+#include "proclet-sched/coroutine/visitors.h"
 
 // The linker defines these names: this library lies between them.
 extern "C" [[gnu::visibility("hidden")]] const char __ehdr_start[], _end[];
@@ -56,6 +57,7 @@ void set_first_world_rank(uint32_t first) {
 uint32_t first_world_rank() { return g_first_world_rank; }
 
 uint32_t world_rank(const sched::Proclet* p) {
+  if (sched::is_visitor(p)) return p->slot;
   bool of_image = p->kind == sched::ProcletKind::kHelper && p->image;
   return g_first_world_rank + (of_image ? static_cast<const Image*>(p->image)->index : p->index);
 }
