@@ -58,9 +58,12 @@ std::vector<int>& strange_numbers() {
 }
 
 bool has_own_numbers() { return g_record.share > 0; }
-int first_of(uint32_t index) {
-  return kFirstOwn + static_cast<int>(g_record.first + index) * g_record.share;
+uint64_t world_rank_of(uint32_t index) {
+  return slot_places().file < 0 ? g_record.first + index : sched::rank_proclet(index)->slot;
 }
+int first_of_world(uint64_t rank) { return kFirstOwn + static_cast<int>(rank) * g_record.share; }
+int first_of(uint32_t index) { return first_of_world(world_rank_of(index)); }
+int end_of(uint32_t index) { return first_of(index) + g_record.share; }
 
 std::string path_of_descriptor(int fd) {
   char link[64], path[PATH_MAX];
@@ -95,8 +98,7 @@ const char* add_file(uint32_t index, int fd, FileList* files) {
   }
   const std::string path = path_of_descriptor(fd);
   if (const char* against = reason_against(fd, file, path)) return against;
-  if (fd < first_of(index) || fd >= first_of(index + 1))
-    return "a number that other ranks may have";
+  if (fd < first_of(index) || fd >= end_of(index)) return "a number that other ranks may have";
   const SavedFile entry{fd,
                         static_cast<int32_t>(raw_call(SYS_fcntl, fd, F_GETFL)),
                         0,
@@ -184,7 +186,7 @@ void detail::note_owner(int fd, const void* caller) {
   if (fd < 0 || fd >= g_record.limit || !on_proclet() || rank_for(caller) < 0) return;
   const uint32_t index = sched::running()->index;
   g_record.owners[fd] = index + 1;
-  if (fd >= kFirstOwn && (fd < first_of(index) || fd >= first_of(index + 1)))
+  if (fd >= kFirstOwn && (fd < first_of(index) || fd >= end_of(index)))
     strange_numbers().push_back(fd);
 }
 
@@ -206,7 +208,7 @@ const char* describe_descriptors(uint32_t index, void** list) {
     of = fd;
   };
   for (int fd = 0; fd < kFirstOwn; ++fd) see(fd);
-  for (int fd = first_of(index); fd < first_of(index + 1); ++fd) see(fd);
+  for (int fd = first_of(index); fd < end_of(index); ++fd) see(fd);
   for (const int fd : strange_numbers()) see(fd);
   if (against) {
     reason = "its descriptor " + std::to_string(of) + " is " + against;
@@ -228,6 +230,89 @@ void reopen_descriptors(uint32_t index, const void* list) {
     file = next ? reinterpret_cast<const SavedFile*>(reinterpret_cast<const char*>(file) + next)
                 : nullptr;
   }
+}
+
+namespace {
+
+/// In the slot of a rank that moves.
+struct MovedDescriptors {
+  uint64_t count;
+  struct {
+    int32_t number;
+    int32_t closes_on_exec;
+  } all[];
+};
+
+/// Calls see(number) for each own number of a rank of the job that is a descriptor of it.
+template <class See>
+void visit_own(uint64_t world_rank, See&& see) {
+  const int first = first_of_world(world_rank);
+  for (int fd = first; fd < first + g_record.share; ++fd)
+    if (g_record.owners[fd]) see(fd);
+}
+
+/// Opens what a descriptor of another process refers to with the same number.
+const char* fetch(int of_process, int number, bool closes_on_exec, uint32_t index) {
+  const auto got = static_cast<int>(raw_call(SYS_pidfd_getfd, of_process, number, 0));
+  if (got < 0)
+    return got == -EPERM ? "the system does not let processes take descriptors (pidfd_getfd)"
+                         : "a descriptor of it cannot be taken over";
+  const long made = raw_call(SYS_dup3, got, number, closes_on_exec ? O_CLOEXEC : 0);
+  raw_call(SYS_close, got);
+  if (made < 0) return "a descriptor of it has a number that this process does not allow";
+  forget_kind_of_descriptor(number);
+  g_record.owners[number] = index + 1;
+  return nullptr;
+}
+
+}  // namespace
+
+const char* list_descriptors(uint32_t index, void** numbers) {
+  *numbers = nullptr;
+  if (!detail::g_records_descriptors) return nullptr;
+  for (int fd = 0; fd < kFirstOwn; ++fd)
+    if (g_record.owners[fd] == index + 1) return "it has named the number of a descriptor (dup2)";
+  for (const int fd : strange_numbers())
+    if (g_record.owners[fd] == index + 1) return "it has more descriptors than its share";
+  size_t count = 0;
+  visit_own(world_rank_of(index), [&](int) { ++count; });
+  if (count == 0) return nullptr;
+  auto* list = static_cast<MovedDescriptors*>(
+      allocate_in_slot_of(slot_of_rank(index) + slot_places().heap,
+                          sizeof(MovedDescriptors) + count * sizeof *MovedDescriptors::all));
+  if (!list) return "it has no memory left for the list of its descriptors";
+  list->count = 0;
+  visit_own(world_rank_of(index), [&](int fd) {
+    const long flags = raw_call(SYS_fcntl, fd, F_GETFD);
+    list->all[list->count++] = {fd, static_cast<int32_t>(flags & FD_CLOEXEC)};
+  });
+  *numbers = list;
+  return nullptr;
+}
+
+const char* fetch_descriptors(uint32_t index, const void* numbers, int process) {
+  if (!detail::g_records_descriptors || process == static_cast<int>(raw_call(SYS_getpid)))
+    return nullptr;
+  const auto* list = static_cast<const MovedDescriptors*>(numbers);
+  close_descriptors_of(world_rank_of(index));
+  if (!list) return nullptr;
+  const auto of_process = static_cast<int>(raw_call(SYS_pidfd_open, process, 0));
+  if (of_process < 0) return "the process that it has left has ended";
+  const char* reason = nullptr;
+  for (uint64_t i = 0; i < list->count && !reason; ++i)
+    reason = fetch(of_process, list->all[i].number, list->all[i].closes_on_exec, index);
+  raw_call(SYS_close, of_process);
+  if (reason) close_descriptors_of(world_rank_of(index));
+  return reason;
+}
+
+void close_descriptors_of(uint64_t world_rank) {
+  if (!detail::g_records_descriptors) return;
+  visit_own(world_rank, [](int fd) {
+    raw_call(SYS_close, fd);
+    forget_kind_of_descriptor(fd);
+    g_record.owners[fd] = 0;
+  });
 }
 
 }  // namespace fgmpi::privatize

@@ -1,9 +1,10 @@
-// Descriptors of ranks that may be saved (mpiexec -checkpoint): which rank has opened which, and
-// numbers that no other rank of the job has, so that any ranks can go on in one process.
+// Descriptors of ranks that may be saved (mpiexec -checkpoint), or go to another process of the
+// host (load/visitors.h): which rank has opened which, and numbers that no other rank of the job
+// has, so that any ranks can go on in one process.
 //
 // Rank r of a job of N ranks gets numbers from kFirstOwn + r * share on, where `share` is what the
 // limit of descriptors allows for each rank. A program that names a number (dup2), or has more
-// descriptors open than its share, is not saved.
+// descriptors open than its share, is not saved, and does not move.
 //
 // Thread rule: descriptors are made and closed by any thread; the rest on the scheduler's thread.
 #pragma once
@@ -52,5 +53,19 @@ const char* describe_descriptors(uint32_t index, void** list);
 /// Opens the files again, at their offsets; those that were written since are cut back, with a
 /// line. Ends the process, with a line, where one cannot be opened.
 void reopen_descriptors(uint32_t index, const void* list);
+
+// A rank that moves takes what its descriptors refer to along: pipes, sockets and shared offsets,
+// too. The process that it leaves keeps its descriptors open until it is told that the rank has
+// arrived.
+
+/// Writes the numbers of the rank's descriptors into memory of its heap, to which *numbers then
+/// leads (null: it has none). Returns nullptr, or why they cannot be moved.
+const char* list_descriptors(uint32_t index, void** numbers);
+/// Opens what those numbers of the other process refer to, as the rank's, with the same numbers,
+/// and closes what the rank has left open in this process before. The process may be this one.
+/// Returns nullptr, or why it cannot be done.
+const char* fetch_descriptors(uint32_t index, const void* numbers, int process);
+/// Closes the descriptors that a rank of the job has left open in this process.
+void close_descriptors_of(uint64_t world_rank);
 
 }  // namespace fgmpi::privatize
