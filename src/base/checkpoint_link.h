@@ -44,6 +44,26 @@ struct ProcessSlots {
   uint64_t process = 0, processes = 1;
 };
 
+/// A rank that goes from one process of a host to another while the job runs, as bytes that any
+/// channel between the two can carry. Its memory stays where it is: the slots of such a job are in
+/// memory files (FGMPI_BALANCE), and the other process maps the slot at the same addresses.
+struct MovingRank {
+  RankRoot root;
+  void* frame = nullptr;        ///< in its stack: where it goes on
+  void* descriptors = nullptr;  ///< in its slot: what it has open
+  uint64_t world_rank = 0;
+  /// The memory file with its slot: of this process, under this descriptor, with the slots of these
+  /// world ranks.
+  int32_t home = 0, file = -1;
+  uint64_t home_first = 0;
+  uint32_t home_count = 0;
+  int32_t giver = 0;        ///< the process that it has left
+  uint64_t departure = 0;   ///< counts what the giver has given
+  uint64_t code = 0;        ///< a hash of where the giver has its code
+  uint64_t folder[2] = {};  ///< device and inode of the giver's working folder
+  int32_t saved_errno = 0;
+};
+
 /// What libfgmpi-checkpoint does for the library.
 struct CheckpointHooks {
   /// Does this process go on with ranks that were saved?
@@ -87,6 +107,25 @@ extern "C" __attribute__((visibility("default"), noreturn)) void fgmpi_leave_ran
 /// later than MPI.
 extern "C" __attribute__((visibility("default"))) int fgmpi_make_error_code(int error_class,
                                                                             const char* text);
+/// Lets the running rank leave this process for another one of the host, where fgmpi_take_rank()
+/// lets it go on behind this call, which returns nullptr there. Here, when nothing of it runs any
+/// more, deliver(rank, data) is called once on the stack with which the process began: it sends the
+/// bytes, and may not call MPI functions; all that it uses has to outlive the rank's frames.
+/// Returns the reason, with nothing changed, where the rank must stay.
+///
+/// The rank's messages and objects of MPI are not moved by this. A rank that is away from home
+/// (where it began) goes home before it ends. The record can also be taken by its giver.
+extern "C" __attribute__((visibility("default"))) const char* fgmpi_give_rank(
+    void (*deliver)(const fgmpi::checkpoint::MovingRank* rank, void* data), void* data);
+/// Goes on with a rank that another process has given: it becomes ready, under a number *index
+/// behind those of this process's ranks, or its old one where this is its home. Never switches.
+/// Returns nullptr, or the reason why it cannot run here, with nothing changed; the words hold
+/// until the next call.
+extern "C" __attribute__((visibility("default"))) const char* fgmpi_take_rank(
+    const fgmpi::checkpoint::MovingRank* rank, uint32_t* index);
+/// Tells the giver that the rank has been taken: closes what the rank had open here.
+extern "C" __attribute__((visibility("default"))) void fgmpi_rank_has_arrived(
+    const fgmpi::checkpoint::MovingRank* rank);
 /// Calls function(data) on the stack with which the process began. The running rank stays it.
 extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
                                                                           void* data);
