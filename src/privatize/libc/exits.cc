@@ -34,6 +34,7 @@
 #include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
 #include "privatize/load/rank_leaks.h"
+#include "privatize/load/visitors.h"
 #include "proclet-sched/coroutine/leave.h"
 
 namespace fgmpi::privatize {
@@ -242,6 +243,7 @@ void adopt_early_handlers(sched::Proclet* rank0) {
 }
 
 void end_rank(int status) {
+  refuse_end_of_visitor();
   run_exit_handlers(status);
   if (status == 0) report_leaked_memory();
   if (SlotRecord* record = slot_record(sched::running()->index)) flush_streams(record);

@@ -31,6 +31,7 @@
 #include "privatize/load/libraries.h"
 #include "privatize/load/library_report.h"
 #include "privatize/load/rank_heaps.h"
+#include "privatize/load/visitors.h"
 #include "proclet-sched/coroutine/debug_table.h"
 
 namespace fgmpi::privatize {
@@ -117,12 +118,14 @@ int process_main(int argc, char** argv, char** envp) {
   g_program.argv = argv;
   g_program.envp = envp;
   if (g_program.ranks > 1 || rank_heaps_are_wanted()) g_arguments.assign(argv, argv + argc);
-  redirect_rank_output(g_program.ranks);
+  // A process of one rank may get visitors, whose lines are theirs.
+  redirect_rank_output(rank_slots_are_files() ? std::max(g_program.ranks, 2u) : g_program.ranks);
   prepare_switching();
   if (g_mode == ImageMode::kImages && g_program.ranks > 1) share_processors(g_program.ranks);
   g_images.record_copied_objects();
   if (rank_heaps_are_wanted())
     end_unless_ok(begin_rank_heaps(g_program.ranks, plan_slot_records(bytes_of_arguments())));
+  if (rank_slots_are_files()) prepare_for_visitors();
   if (g_mode == ImageMode::kImages) show_images();
   int status = g_runtime.process_main(g_program);
   restore_streams();
@@ -384,6 +387,7 @@ int run_rank(uint32_t local_index) {
 }
 
 Image* image_of_rank(uint32_t index) {
+  if (index >= g_program.ranks) return image_of_visitor(index);
   Image* image = &g_rank_images[index];
   image->index = index;
   return image;

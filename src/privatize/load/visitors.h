@@ -1,0 +1,51 @@
+// Ranks that go from one process of a host to another while the job runs (fgmpi_give_rank,
+// base/checkpoint_link.h).
+//
+//   home A                          | memory file of A: slot | slot of R | slot | |
+//   process B, which R visits       |                 mapped at the same addresses |
+//
+// R's stack, image, heap and what the library keeps for its program are in its slot, so a move
+// copies nothing: A forgets where R's stack pointer was, and B goes on there. B maps A's file when
+// the first rank of A comes, and the program's code into R's slot when R first comes; both stay, so
+// that later moves make no mapping. In A the slot stays mapped, too.
+//
+// What is outside of the slot goes along: the rank's unfinished lines of output, handlers of
+// signals, streams (in the C library's list of all), descriptors (rank_descriptors.h). A rank stays
+// where it is while it has threads, children, a timer, a locale or a protection of memory of its
+// own, or has loaded a library; so do all while ranks of the process have threads. Both processes
+// must have their code, and their working folder, at the same place; locks of files (fcntl) belong
+// to a process, and stay.
+//
+// Numbers: a visitor's is behind those of the process's ranks, and another one at each visit.
+//
+// Thread rule: the scheduler's thread. Nothing here switches, but a rank that is given away is
+// left.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "proclet-sched/sched.h"
+
+namespace fgmpi::privatize {
+
+struct Image;
+
+/// Called once, before ranks run, where their slots are in files.
+void prepare_for_visitors();
+/// The image of a visitor.
+Image* image_of_visitor(uint32_t index);
+/// A slot that is in a memory file.
+struct SlotInFile {
+  char* at = nullptr;
+  size_t bytes = 0;
+  int file = -1;
+  uint64_t offset = 0;  ///< in the file
+};
+/// Finds the slot of a rank of this process, or of a visitor; false: it has none in a file.
+bool find_slot_in_file(const sched::Proclet* rank, SlotInFile* out);
+/// Ends the process, with a line, where the running rank is a visitor, as it must go home before it
+/// ends.
+void refuse_end_of_visitor();
+
+}  // namespace fgmpi::privatize
