@@ -41,6 +41,16 @@ namespace {
 using checkpoint::MovingRank;
 using Deliver = void(const MovingRank*, void*);
 
+/// What the proclet of a rank waits for at home while the rank is elsewhere.
+constexpr sched::WaitSite kAway{"in another process of the host", nullptr, false};
+
+/// On the stack of a rank that moves.
+struct MovingFrame {
+  MovingRank rank;
+  void* goes_on_at[5];
+  fenv_t modes;
+};
+
 struct VisitingRank {
   uint32_t index;
   std::unique_ptr<Image> image;
@@ -90,10 +100,114 @@ uint64_t hash_of_code() {
   return hash;
 }
 
+const char* refuse(std::string why) {
+  moves().reason = std::move(why);
+  return moves().reason.c_str();
+}
+
+/// nullptr, or why no rank can leave this process or come to it.
+const char* reason_against_moves() {
+  if (const char* reason = reason_against_saving()) return reason;
+  if (slot_places().file < 0) return "ranks have no slots in files (FGMPI_BALANCE)";
+  if (moves().impossible) return moves().impossible;
+  if (sched::threads_enabled()) return "ranks of its process have threads";
+  return nullptr;
+}
+
+bool read_folder(uint64_t* folder) {
+  struct stat here;
+  if (stat(".", &here) != 0) return false;
+  folder[0] = here.st_dev;
+  folder[1] = here.st_ino;
+  return true;
+}
+
 VisitingRank* find_visitor(uint32_t index) {
   for (VisitingRank& visitor : moves().visitors)
     if (visitor.index == index) return &visitor;
   return nullptr;
+}
+
+void forget_visitor(uint32_t index) {
+  sched::remove_visitor(index);
+  g_images.forget_visitor(index);
+  forget_slot_of_visitor(index);
+  std::erase_if(moves().visitors, [&](const VisitingRank& v) { return v.index == index; });
+}
+
+/// nullptr, or why a rank of another process cannot go on here.
+const char* reason_against(const MovingRank& rank) {
+  if (const char* reason = reason_against_moves()) return reason;
+  if (rank.code != moves().code)
+    return "the process has its code at other addresses than the one that the rank has left";
+  uint64_t folder[2] = {};
+  if (!read_folder(folder) || !std::equal(folder, folder + 2, rank.folder))
+    return "the process has another working folder than the one that the rank has left";
+  if (rank.root.areas_bytes != swapped_bytes())
+    return "the process has thread-local variables of another size";
+  return nullptr;
+}
+
+/// Maps the slots of the rank's home, unless they are mapped.
+const char* map_home(const MovingRank& rank) {
+  const auto is_home = [&](const MappedSlots& slots) { return slots.first == rank.home_first; };
+  if (std::any_of(moves().mapped.begin(), moves().mapped.end(), is_home)) return nullptr;
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", rank.home, rank.file);
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return refuse(std::string(path) + ": " + std::strerror(errno));
+  const bool mapped = map_slots_of_process(file, rank.home_first, rank.home_count);
+  const int failed = errno;
+  if (!mapped) {
+    close(file);
+    return refuse(std::string("mmap of slots: ") + std::strerror(failed));
+  }
+  moves().mapped.push_back({rank.home_first, rank.home_count, file});
+  return nullptr;
+}
+
+/// Makes the proclet and the image of a rank whose home is another process.
+const char* make_visitor(const MovingRank& rank, uint32_t* index) {
+  if (const char* reason = map_home(rank)) return reason;
+  RankMoves& all = moves();
+  const heap::SlotPlaces& places = slot_places();
+  const auto here =
+      static_cast<int64_t>(rank.world_rank) - static_cast<int64_t>(first_world_rank());
+  char* const slot = places.slots + here * static_cast<int64_t>(places.stride);
+  const uintptr_t image = reinterpret_cast<uintptr_t>(slot) + places.images;
+  const bool fresh =
+      std::find(all.prepared.begin(), all.prepared.end(), rank.world_rank) == all.prepared.end();
+  if (fresh)
+    if (const Status mapped = g_images.map_code(image); !mapped.ok()) return refuse(mapped.what());
+  const Status added =
+      sched::add_visitor({slot, places.stride, places.stacks_end, slot_record_bytes(),
+                          static_cast<uint32_t>(rank.world_rank), 0, true},
+                         fresh, index);
+  if (!added.ok()) return refuse(added.what());
+  if (fresh) all.prepared.push_back(rank.world_rank);
+  add_slot_of_visitor(*index, rank.world_rank);
+  g_images.add_visitor(*index, image);
+  auto made = std::make_unique<Image>();
+  made->index = *index;
+  all.visitors.push_back({*index, std::move(made), rank});
+  return nullptr;
+}
+
+/// Goes on in fgmpi_give_rank(). A function of its own, as __builtin_longjmp() demands.
+[[noreturn, gnu::noinline]] void resume(MovingFrame* frame) {
+  __builtin_longjmp(frame->goes_on_at, 1);
+}
+
+/// Runs at first on the stack of a rank that has come, below its frames.
+void go_on(void* argument) {
+  auto* frame = static_cast<MovingFrame*>(argument);
+  void* const actions = frame->rank.root.actions;
+  install_handlers(actions);
+  std::free(actions);
+  std::free(frame->rank.root.lines);
+  std::free(frame->rank.descriptors);
+  errno = frame->rank.saved_errno;
+  resume(frame);
 }
 
 }  // namespace
@@ -135,3 +249,26 @@ void refuse_end_of_visitor() {
 }
 
 }  // namespace fgmpi::privatize
+
+using namespace fgmpi::privatize;
+using fgmpi::checkpoint::MovingRank;
+
+const char* fgmpi_take_rank(const MovingRank* rank, uint32_t* index) {
+  if (const char* reason = reason_against(*rank)) return reason;
+  const uint64_t own = rank->world_rank - first_world_rank();
+  const bool comes_home = own < g_program.ranks;
+  *index = static_cast<uint32_t>(own);
+  if (!comes_home)
+    if (const char* reason = make_visitor(*rank, index)) return reason;
+  if (const char* reason = fetch_descriptors(*index, rank->descriptors, rank->giver)) {
+    if (!comes_home) forget_visitor(*index);
+    return reason;
+  }
+  std::erase_if(moves().given,
+                [rank](const GivenRank& given) { return given.world_rank == rank->world_rank; });
+  fgmpi::sched::Proclet* p = adopt_rank(*index, rank->root);
+  p->wait = nullptr;
+  fgmpi::sched::begin_below(p, static_cast<char*>(rank->root.stack), go_on, rank->frame);
+  fgmpi::sched::ready(p);
+  return nullptr;
+}
