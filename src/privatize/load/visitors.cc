@@ -135,6 +135,91 @@ void forget_visitor(uint32_t index) {
   std::erase_if(moves().visitors, [&](const VisitingRank& v) { return v.index == index; });
 }
 
+// ---- Leaving ------------------------------------------------------------------------------------
+
+/// Fills the record of the running rank. Returns nullptr, or why it must stay.
+const char* describe(MovingRank* rank) {
+  if (const char* reason = reason_against_moves()) return reason;
+  const sched::Proclet* p = sched::running();
+  if (!p || p->kind != sched::ProcletKind::kRank || sched::on_host_stack()) return "no rank runs";
+  if (has_children(p)) return "it has children";
+  if (has_protected_memory(p->index)) return "it has changed the protection of memory (mprotect)";
+  if (in_handler()) return "it is in a handler of a signal";
+  if (!read_folder(rank->folder)) return "its working folder is gone";
+  if (const char* reason = describe_rank(&rank->root)) return reason;
+  if (const char* reason = list_descriptors(p->index, &rank->descriptors)) return reason;
+  rank->root.layer = p->tool;
+  rank->world_rank = p->slot;
+  rank->giver = getpid();
+  rank->code = moves().code;
+  return nullptr;
+}
+
+/// Where the rank's home is: here, or where it was when the rank came.
+void describe_home(uint32_t index, MovingRank* rank) {
+  if (const VisitingRank* visitor = find_visitor(index)) {
+    const MovingRank& came = visitor->came;
+    rank->home = came.home;
+    rank->file = came.file;
+    rank->home_first = came.home_first;
+    rank->home_count = came.home_count;
+    return;
+  }
+  rank->home = getpid();
+  rank->file = slot_places().file;
+  rank->home_first = first_world_rank();
+  rank->home_count = g_program.ranks;
+}
+
+/// The last thing that runs of a rank that leaves, on the host stack.
+void finish_leaving(void*) {
+  RankMoves& all = moves();
+  if (sched::is_visitor(sched::rank_proclet(all.index))) forget_visitor(all.index);
+  all.deliver(&all.leaving, all.data);
+}
+
+[[noreturn]] void leave(const MovingRank& rank, Deliver* deliver, void* data) {
+  const sched::Proclet* p = sched::running();
+  auto* image = static_cast<Image*>(p->image);
+  RankMoves& all = moves();
+  all.leaving = rank;
+  all.leaving.departure = ++all.departures;
+  all.given.push_back({rank.world_rank, all.departures});
+  all.deliver = deliver;
+  all.data = data;
+  all.index = p->index;
+  store_loaded_areas();
+  forget_loaded_areas(image);
+  drop_output();
+  unlink_streams(image->record);
+  forget_handlers_of_rank();
+  sched::depart(&kAway, finish_leaving, nullptr);
+}
+
+/// Saves the frames of the rank and leaves; returns in the other process. A function of its own, of
+/// which nothing is in registers that the other process does not have.
+[[gnu::noinline]] const char* give(Deliver* deliver, void* data) {
+  MovingFrame frame = {};
+  frame.rank.saved_errno = errno;
+  if (const char* reason = describe(&frame.rank)) {
+    std::free(frame.rank.root.actions);
+    std::free(frame.rank.root.lines);
+    return reason;
+  }
+  describe_home(sched::running()->index, &frame.rank);
+  fegetenv(&frame.modes);
+  if (__builtin_setjmp(frame.goes_on_at) == 0) {
+    constexpr size_t kRedZone = 256;
+    frame.rank.frame = &frame;
+    frame.rank.root.stack = static_cast<char*>(frame.goes_on_at[2]) - kRedZone;
+    leave(frame.rank, deliver, data);
+  }
+  fesetenv(&frame.modes);
+  return nullptr;
+}
+
+// ---- Coming -------------------------------------------------------------------------------------
+
 /// nullptr, or why a rank of another process cannot go on here.
 const char* reason_against(const MovingRank& rank) {
   if (const char* reason = reason_against_moves()) return reason;
@@ -253,6 +338,10 @@ void refuse_end_of_visitor() {
 using namespace fgmpi::privatize;
 using fgmpi::checkpoint::MovingRank;
 
+const char* fgmpi_give_rank(void (*deliver)(const MovingRank* rank, void* data), void* data) {
+  return give(deliver, data);
+}
+
 const char* fgmpi_take_rank(const MovingRank* rank, uint32_t* index) {
   if (const char* reason = reason_against(*rank)) return reason;
   const uint64_t own = rank->world_rank - first_world_rank();
@@ -271,4 +360,12 @@ const char* fgmpi_take_rank(const MovingRank* rank, uint32_t* index) {
   fgmpi::sched::begin_below(p, static_cast<char*>(rank->root.stack), go_on, rank->frame);
   fgmpi::sched::ready(p);
   return nullptr;
+}
+
+void fgmpi_rank_has_arrived(const MovingRank* rank) {
+  // A rank that has come back since then uses its descriptors, or lets another process take them.
+  const size_t erased = std::erase_if(moves().given, [rank](const GivenRank& given) {
+    return given.world_rank == rank->world_rank && given.departure == rank->departure;
+  });
+  if (erased) close_descriptors_of(rank->world_rank);
 }
