@@ -58,6 +58,8 @@ bool in_own_process();
 /// True at the first call in the child of a fork that a rank called, so that the child's exit()
 /// runs the exit handlers of that rank once; else false.
 bool first_exit_of_forked_rank();
+/// Called in the child of a fork that was made on the host stack for a rank.
+void set_forked_by_rank();
 
 // ---- start.cc ----
 /// The state of a rank that has private globals, in a process whose ranks have images.

@@ -20,6 +20,7 @@
 #include "base/plain_mutex.h"
 #include "privatize/libc/blocked_calls.h"
 #include "privatize/libc/descriptor_kinds.h"
+#include "privatize/libc/forks.h"
 #include "privatize/libc/outside_calls.h"
 #include "privatize/libc/rank_streams.h"
 #include "proclet-sched/immortal.h"
@@ -389,7 +390,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE pid_t fork(void) noexcept {
   static constinit Real<pid_t()> real("fork");
-  const pid_t child = real();
+  const pid_t child = must_copy_slot() ? fork_with_slot([]() -> pid_t { return real(); }) : real();
   if (child > 0) record_child(child);
   return child;
 }

@@ -64,6 +64,7 @@ uint32_t world_rank(const sched::Proclet* p) {
 
 bool on_scheduler_thread() { return t_scheduler; }
 bool in_own_process() { return getpid() == g_pid; }
+void set_forked_by_rank() { g_forked_by_rank = true; }
 bool first_exit_of_forked_rank() { return std::exchange(g_forked_by_rank, false); }
 
 }  // namespace fgmpi::privatize
