@@ -64,16 +64,18 @@ void fix_addresses(char** argv) {
   const std::string path = program_path();
   if (personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE) >= 0 && !path.empty())
     execve(path.c_str(), argv, environ);
-  write_error_line(std::string("-checkpoint: the system does not let processes have fixed "
-                               "addresses: ") +
-                   std::strerror(errno));
+  write_error_line(
+      std::string("-checkpoint, FGMPI_BALANCE: the system does not let processes have fixed "
+                  "addresses: ") +
+      std::strerror(errno));
   _exit(1);
 }
 
 [[gnu::constructor]] void describe_job(int argc, char** argv, char**) {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program: mpiexec.hydra
   read_folders();
-  if (!has_folder()) return;
+  const char* balance = environment::text(environment::kBalance);
+  if (!has_folder() && !(balance && std::strcmp(balance, "on") == 0)) return;
   fix_addresses(argv);
   char folder[4096];
   if (getcwd(folder, sizeof folder)) add('c', folder);
