@@ -97,6 +97,48 @@ void use_streams(const std::string& path) {
   std::remove(path.c_str());
 }
 
+void use_the_rest(int hops) {
+  std::signal(SIGUSR1, [](int) { g_signals = g_signals + 1; });
+  std::srand(1000 + static_cast<unsigned>(g_rank));
+  std::vector<int> drawn;
+  for (int i = 0; i < hops; ++i) drawn.push_back(std::rand());
+  std::srand(1000 + static_cast<unsigned>(g_rank));
+  std::fesetround(g_rank % 2 ? FE_UPWARD : FE_DOWNWARD);
+  char text[] = "one two three four five six seven eight nine ten";
+  int words = 0;
+  for (char* word = std::strtok(text, " "); word; word = std::strtok(nullptr, " ")) {
+    ++words;
+    hop();
+  }
+  check(words == 10, "strtok");
+  std::vector<char*> blocks;
+  for (int i = 0; i < hops; ++i) {
+    check(std::rand() == drawn[static_cast<size_t>(i)], "rand");
+    const size_t bytes = i % 5 == 0 ? 200'000 : 40 + static_cast<size_t>(i);
+    blocks.push_back(static_cast<char*>(std::malloc(bytes)));
+    std::memset(blocks.back(), i, bytes);
+    if (i % 3 == 2) {  // allocated in one process, freed in another
+      std::free(blocks.front());
+      blocks.erase(blocks.begin());
+    }
+    g_words[i] = std::string(30, static_cast<char>('a' + i % 26));
+    t_sum += i;
+    const int signals = g_signals;
+    hop();
+    raise(SIGUSR1);
+    check(g_signals == signals + 1, "a handler of a signal");
+    check(std::fegetround() == (g_rank % 2 ? FE_UPWARD : FE_DOWNWARD), "the rounding mode");
+  }
+  for (char* block : blocks) {
+    check(block[30] == block[0], "a block");
+    std::free(block);
+  }
+  for (const auto& [i, word] : g_words)
+    check(word == std::string(30, static_cast<char>('a' + i % 26)), "a map");
+  check(t_sum == 5 + long{hops} * (hops - 1) / 2, "a thread-local variable");
+  std::fesetround(FE_TONEAREST);
+}
+
 void print_on_the_way() {
   std::printf("rank %d came by", g_rank);
   for (int i = 0; i < g_processes; ++i) {
@@ -106,11 +148,27 @@ void print_on_the_way() {
   std::printf(".\n");
 }
 
+void refusals() {
+  const char* reason = travellers::travel(g_process);
+  check(!reason, "a rank may be taken by its own process");
+  const int child = fork();
+  if (child == 0) _exit(0);
+  reason = travellers::travel(g_process);
+  check(reason && std::strstr(reason, "children"), "a rank with a child stays");
+  int status;
+  check(wait(&status) == child, "wait");
+  void* memory = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  mprotect(memory, 4096, PROT_READ);
+  reason = travellers::travel(g_process);
+  check(reason && std::strstr(reason, "protection"), "a rank with protected memory stays");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc != 3) travellers::fail("usage", "moves FILE HOPS");
+  const int hops = std::atoi(argv[2]);
   int size, local, each;
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -129,9 +187,11 @@ int main(int argc, char** argv) {
     check(sum_of(20) == 210, "a recursion");
     throw_on_the_way();
     use_streams(std::string(argv[1]) + "." + std::to_string(g_rank));
+    use_the_rest(hops);
     print_on_the_way();
     while (g_here != g_process) hop();
     check(getpid() == g_home_pid, "home");
+    if (local == 1) refusals();
     ++travellers::shared().at_home;
   }
   long made = g_hops_made, all = 0;
