@@ -169,13 +169,17 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   if (argc != 3) travellers::fail("usage", "moves FILE HOPS");
   const int hops = std::atoi(argv[2]);
-  int size, local, each;
+  int size, start;
   MPI_Comm_rank(MPI_COMM_WORLD, &g_rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPIX_Get_collocated_size(&each);
-  g_process = g_here = g_rank / each;
-  g_processes = size / each;
-  local = g_rank % each;
+  MPIX_Get_collocated_startrank(&start);
+  std::vector<int> starts(static_cast<size_t>(size));
+  MPI_Allgather(&start, 1, MPI_INT, starts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  for (int r = 0; r < size; ++r) {
+    g_processes += starts[static_cast<size_t>(r)] == r;
+    if (r <= g_rank) g_process = g_here = g_processes - 1;
+  }
+  const int local = g_rank - start;
   if (local == 0) travellers::begin(argv[1], g_process);
   MPI_Barrier(MPI_COMM_WORLD);
   g_home_pid = getpid();

@@ -18,6 +18,11 @@ for shape in "2 2" "2 5" "3 4" "4 17"; do
   [ "$(grep -c "ends at home: 1$" "$scratch/out")" = $travellers ] || fail "$1 processes of $2 ranks: exit handlers"
   [ "$(grep -c "^rank [0-9]* came by\( [0-9]\)*\.$" "$scratch/out")" = $travellers ] || fail "$1 processes: unfinished lines"
 done
+# Processes of one rank have visitors, too.
+program="$programs/moves $scratch/shared.mixed 20"
+FGMPI_BALANCE=on timeout 120 setarch -R "$bin/mpiexec" -n 1 -nfg 1 $program : -n 1 -nfg 4 $program : -n 1 -nfg 1 $program \
+  >"$scratch/out" 2>&1 || fail "processes of one rank: status $?"
+grep -q "moves of 3 ranks" "$scratch/out" || fail "processes of one rank: not all have moved"
 # Where addresses are random, or slots are private, ranks stay, and the reason is said.
 FGMPI_BALANCE=on timeout 60 "$bin/mpiexec" -n 2 -nfg 2 "$programs/moves" "$scratch/shared.a" 2 >"$scratch/out" 2>&1 &&
   fail "ranks move where addresses are random"
