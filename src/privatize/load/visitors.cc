@@ -29,6 +29,7 @@
 #include "privatize/libc/output.h"
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/rank_streams.h"
+#include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
 #include "privatize/load/saved_ranks.h"
 #include "proclet-sched/coroutine/jump.h"
@@ -145,6 +146,7 @@ const char* describe(MovingRank* rank) {
   if (has_children(p)) return "it has children";
   if (has_protected_memory(p->index)) return "it has changed the protection of memory (mprotect)";
   if (in_handler()) return "it is in a handler of a signal";
+  if (plugins::any()) return "a rank of its process has loaded a library (dlopen)";
   if (!read_folder(rank->folder)) return "its working folder is gone";
   if (const char* reason = describe_rank(&rank->root)) return reason;
   if (const char* reason = list_descriptors(p->index, &rank->descriptors)) return reason;
