@@ -73,6 +73,12 @@ struct CheckpointHooks {
   const char* (*restore)(const ProcessSlots& slots, RankRoot* roots);
   /// Goes on with the running rank. Does not return.
   void (*resume)();
+  /// The running rank begins (1) or ends (-1) a call for which the library keeps something in the
+  /// process, and so cannot be saved in between.
+  void (*keeps)(int by);
+  /// MPI's own handle behind one of the running rank's program. In a request for which this is
+  /// asked the library keeps a copy of its buffers.
+  int (*own_handle)(int handle);
 };
 
 /// A function, and what it is called with.

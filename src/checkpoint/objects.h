@@ -46,6 +46,11 @@ inline bool is_virtual(int handle) {
   return (static_cast<uint32_t>(handle) & kVirtualBase) == kVirtualBase;
 }
 
+/// The kind of a virtual handle.
+inline Object kind_of(int handle) {
+  return static_cast<Object>(static_cast<uint32_t>(handle) >> 26 & 15);
+}
+
 /// What the tables share for all kinds: the index of a free slot is found by a list.
 template <class Entry, Object kind>
 class ObjectTable {

@@ -125,6 +125,7 @@ struct VirtualRequest {
   int persistent_real = MPI_REQUEST_NULL;
   Calls call = {};
   bool persistent = false, active = true;
+  bool staged = false;                   ///< MPI's own request keeps a copy of its buffers
   bool sends = false, receives = false;  ///< a message from or to another rank, or itself
   bool freed = false;                    ///< by the program, while it was active
   bool withdrawn = false;                ///< begins again when the objects have been made
@@ -236,6 +237,7 @@ struct LayerRank {
 
   // What a checkpoint cannot hold yet.
   int opened_groups = 0;
+  uint32_t kept_by_calls = 0;  ///< CheckpointHooks::keeps
   bool other_jobs = false, comm_buffers = false, session_buffers = false, own_errors = false;
 
   /// Attribute functions do not call the program: objects are taken apart, or made anew.

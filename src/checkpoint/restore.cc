@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/checkpoint_link.h"
+#include "checkpoint/deputy.h"
 #include "checkpoint/file/folder.h"
 #include "checkpoint/file/page_list.h"
 #include "checkpoint/file/reader.h"
@@ -172,7 +173,19 @@ const char* restore(const ProcessSlots& slots, RankRoot* roots) {
 /// Goes on where save() was called. A function of its own, as __builtin_longjmp() demands.
 [[noreturn, gnu::noinline]] void resume() { __builtin_longjmp(current_rank()->goes_on_at, 1); }
 
-constexpr CheckpointHooks kHooks = {[] { return !restart_folder().empty(); }, restore, resume};
+void note_kept(int by) {
+  if (LayerRank* rank = current_rank()) rank->kept_by_calls += static_cast<uint32_t>(by);
+}
+
+int find_own_handle(int handle) {
+  LayerRank* rank = current_rank();
+  if (!rank || !is_virtual(handle)) return handle;
+  if (VirtualRequest* request = rank->requests.find(handle)) request->staged = true;
+  return without_mark(real_of(*rank, kind_of(handle), handle));
+}
+
+constexpr CheckpointHooks kHooks = {[] { return !restart_folder().empty(); }, restore, resume,
+                                    note_kept, find_own_handle};
 
 }  // namespace
 }  // namespace fgmpi::checkpoint

@@ -17,6 +17,15 @@ constexpr int kPatience = 20;  ///< seconds for messages under way to arrive
 
 // ---- What cannot be carried
 
+/// Was it made with a datatype of MPI's own, as array sections of Fortran have?
+bool has_own_type(const VirtualRequest& request) {
+  for (uint32_t left = kTypeArguments[request.call]; left != 0; left &= left - 1) {
+    const auto type = static_cast<uint32_t>(request.words[__builtin_ctz(left)]);
+    if (type >> 30 == 2) return true;  // an object of MPI's (objects.h)
+  }
+  return false;
+}
+
 std::string reason_of_requests(const LayerRank& rank) {
   std::string reason;
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
@@ -25,7 +34,12 @@ std::string reason_of_requests(const LayerRank& rank) {
       reason = "a persistent request has an operation that was freed";
     if (request->persistent && is_virtual(comm_of(*request)) && !rank.comms.find(comm_of(*request)))
       reason = "a persistent request has a communicator that was freed";
-    if (!request->active || request->outcome) return;
+    const bool open = request->active && !request->outcome;
+    if ((open || request->persistent) &&
+        (has_own_type(*request) || (request->staged && request->persistent)))
+      reason = std::string("a request of ") + kCallNames[request->call] +
+               " has an array section of Fortran that is not contiguous";
+    if (!open) return;
     if (kPending[request->call] == Pending::kRefused)
       reason = std::string("a request of ") + kCallNames[request->call] + " is under way";
     const MPI_Comm comm = comm_of(*request);
@@ -40,6 +54,8 @@ std::string reason_of_requests(const LayerRank& rank) {
 std::string reason_against(const LayerRank& rank) {
   if (rank.opened_groups > 0)
     return "it has opened a group of collectives (MPIX_Bcast_open_group and its like)";
+  if (rank.kept_by_calls > 0)
+    return "it is in a call of Fortran with an array section that is not contiguous";
   if (rank.other_jobs) return "it has communicated with another job";
   if (rank.comm_buffers) return "it has attached a buffer to a communicator";
   if (rank.session_buffers) return "it has attached a buffer to a session";

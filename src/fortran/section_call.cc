@@ -2,14 +2,30 @@
 
 #include "fortran/section_call.h"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
+#include "base/checkpoint_link.h"
 #include "comm/topology.h"
 #include "fortran/composed_type.h"
 #include "host/exported_fortran.h"
 
+#pragma weak fgmpi_checkpoint_hooks
+
 namespace fgmpi::fortran {
 namespace {
+
+/// nullptr where nobody saves ranks.
+const checkpoint::CheckpointHooks* checkpoint_hooks() {
+  return &fgmpi_checkpoint_hooks ? fgmpi_checkpoint_hooks() : nullptr;
+}
+
+/// MPI's own handle behind one of the program's.
+int own_handle(int handle) {
+  const checkpoint::CheckpointHooks* hooks = checkpoint_hooks();
+  return hooks ? hooks->own_handle(handle) : handle;
+}
 
 bool in_place(const void* buffer) {
   return static_cast<const ArrayDescriptor*>(buffer)->base == &MPIR_F08_MPI_IN_PLACE;
@@ -71,13 +87,25 @@ bool SectionCall::uses(const BufferArgument& buffer) const {
 Status SectionCall::prepare() {
   if (!comm::rank_state()) return {};
   if (procedure_.answers == Answers::kCommunicator && procedure_.object != kAbsent) {
-    comm_ = comm::find(*static_cast<const MPI_Comm*>(arguments_[procedure_.object]));
+    comm_ = comm::find(own_handle(*static_cast<const MPI_Comm*>(arguments_[procedure_.object])));
     if (!comm_) return {};
   }
   if (procedure_.staged) staged_ = std::make_unique<StagedBuffers>();
   for (int i = 0; i < procedure_.buffers; ++i) FGMPI_TRY(prepare_buffer(i));
   if (staged_ && !procedure_.persistent) staged_->fill();
+  noted_ = checkpoint_hooks() && keeps_something();
+  if (noted_) checkpoint_hooks()->keeps(1);
   return {};
+}
+
+bool SectionCall::keeps_something() const {
+  return (staged_ && !staged_->entries.empty()) ||
+         std::any_of(std::begin(composed_), std::end(composed_),
+                     [](MPI_Datatype type) { return type != MPI_DATATYPE_NULL; });
+}
+
+MPI_Datatype SectionCall::type(ArgumentIndex place) const {
+  return own_handle(*static_cast<MPI_Datatype*>(arguments_[place]));
 }
 
 Status SectionCall::prepare_buffer(int index) {
@@ -156,7 +184,8 @@ Status SectionCall::add_blocks(const BufferArgument& buffer, StagedBuffer* stage
       return {};
     case BufferAmount::kTypedList:
       for (int64_t i = 0; i < n; ++i) {
-        const MPI_Datatype handle = static_cast<MPI_Datatype*>(arguments_[buffer.type])[i];
+        const MPI_Datatype handle =
+            own_handle(static_cast<MPI_Datatype*>(arguments_[buffer.type])[i]);
         if (count(i) <= 0 || !datatype::Type::of(handle, &of).ok()) continue;
         FGMPI_TRY(staged->add_block(place(i), count(i), of, buffer.name));
       }
@@ -178,12 +207,13 @@ Status SectionCall::add_blocks(const BufferArgument& buffer, StagedBuffer* stage
 }
 
 void SectionCall::finish(bool called, int code) {
+  if (noted_) checkpoint_hooks()->keeps(-1);
   for (MPI_Datatype type : composed_)
     if (type != MPI_DATATYPE_NULL) free_composed(type);
   if (!staged_ || !called) return;
   if (procedure_.request == kAbsent) return staged_->empty();
   if (code != MPI_SUCCESS) return;
-  const auto handle = *static_cast<const MPI_Request*>(arguments_[procedure_.request]);
+  const auto handle = own_handle(*static_cast<const MPI_Request*>(arguments_[procedure_.request]));
   if (pt2pt::Request* request = pt2pt::find_request(handle))
     coll::store_stand_in(request, std::move(staged_));
 }

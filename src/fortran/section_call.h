@@ -60,9 +60,8 @@ class SectionCall {
   bool uses(const BufferArgument& buffer) const;
   int64_t number(ArgumentIndex place, bool wide, int64_t index = 0) const;
   int64_t parts(BlockCount which) const;
-  MPI_Datatype type(ArgumentIndex place) const {
-    return *static_cast<MPI_Datatype*>(arguments_[place]);
-  }
+  MPI_Datatype type(ArgumentIndex place) const;
+  bool keeps_something() const;
 
   const Procedure& procedure_;
   Argument* arguments_;
@@ -71,6 +70,7 @@ class SectionCall {
   ScalarDescriptor scalars_[3];
   MPI_Datatype composed_[3] = {MPI_DATATYPE_NULL, MPI_DATATYPE_NULL, MPI_DATATYPE_NULL};
   std::unique_ptr<StagedBuffers> staged_;
+  bool noted_ = false;  ///< the rank cannot be saved before finish() (base/checkpoint_link.h)
 };
 
 }  // namespace fgmpi::fortran
