@@ -35,8 +35,9 @@ std::string reason_of_requests(const LayerRank& rank) {
     if (request->persistent && is_virtual(comm_of(*request)) && !rank.comms.find(comm_of(*request)))
       reason = "a persistent request has a communicator that was freed";
     const bool open = request->active && !request->outcome;
-    if ((open || request->persistent) &&
-        (has_own_type(*request) || (request->staged && request->persistent)))
+    const bool begins_again =
+        request->persistent || (open && kPending[request->call] == Pending::kWithdrawn);
+    if ((begins_again && has_own_type(*request)) || (request->persistent && request->staged))
       reason = std::string("a request of ") + kCallNames[request->call] +
                " has an array section of Fortran that is not contiguous";
     if (!open) return;
