@@ -39,6 +39,8 @@ TEST(Visits, ShareWhatMembersHave) {
   free(member);
   EXPECT_EQ(find(visitor->handle), visitor);
   EXPECT_NE(find_shared(ContextId::make(0, 100)), nullptr);
+  visitor->shared->members = 0;  // nobody is told of the end
+  free(visitor);
 }
 
 TEST(Visits, MakeWhatNobodyHasHereAndDropItAlone) {
@@ -105,6 +107,9 @@ TEST(Visits, MembersTakeOverWhatVisitorsHaveMade) {
   EXPECT_EQ(later->shared->references, 5u);
   free(visitor);
   EXPECT_EQ(find(later->handle), later);
+  later->shared->members = 0;
+  for (int share = 0; share < 3; ++share) release_share(later->shared);
+  free(later);
 }
 
 TEST(Visits, DescriptionsThatAreCutOffAreRefused) {
