@@ -65,9 +65,8 @@ Status StackRegion::reserve(uint32_t count, size_t stack_size, const char* what)
   return Status();
 }
 
-void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& places) {
-  release();
-  stack_size_ = page_up(stack_size);
+void StackRegion::use_places(uint32_t count, size_t stack_size, const StackPlaces& places) {
+  stack_size_ = stack_size;
   slot_size_ = places.stride;
   record_bytes_ = places.record;
   guard_bytes_ = places.end - stack_size_;
@@ -75,6 +74,11 @@ void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& pla
   owned_ = false;
   in_file_ = places.in_file;
   count_ = canary_from_ = count;
+}
+
+void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& places) {
+  release();
+  use_places(count, page_up(stack_size), places);
   // Each change of protection splits the mapping: stacks that are executed are rare.
   const int protection = protection_of_stacks();
   for (uint32_t i = 0; (protection & PROT_EXEC) && i < count; ++i)
@@ -83,14 +87,7 @@ void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& pla
 }
 
 void StackRegion::visit(size_t stack_size, const StackPlaces& place, bool fresh) {
-  stack_size_ = stack_size;
-  slot_size_ = place.stride;
-  record_bytes_ = place.record;
-  guard_bytes_ = place.end - stack_size_;
-  base_ = place.slots;
-  owned_ = false;
-  in_file_ = place.in_file;
-  count_ = canary_from_ = 1;
+  use_places(1, stack_size, place);
   guard_ = StackGuard::kMprotect;
   if (!fresh) return;
   if (const int protection = protection_of_stacks(); protection & PROT_EXEC)

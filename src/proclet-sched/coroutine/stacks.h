@@ -73,6 +73,8 @@ class StackRegion {
   int64_t slot_of(const void* address, bool* in_guard) const;
 
  private:
+  /// The stacks of the region are to lie in these places.
+  void use_places(uint32_t count, size_t stack_size, const StackPlaces& places);
   void choose_guard(uint32_t count);
   void remove_guards();
   char* base_ = nullptr;

@@ -22,6 +22,12 @@ Comm* make_member(uint32_t lbi, const RankMap& map, const RankMap* remote, uint3
   return comm;
 }
 
+/// Ends a communicator of which no other process is told.
+void end_alone(Comm* comm) {
+  comm->shared->members = 0;
+  free(comm);
+}
+
 TEST(Visits, ShareWhatMembersHave) {
   begin_visits();
   const RankMap map = RankMap::strided(6, 0, 2);
@@ -39,8 +45,7 @@ TEST(Visits, ShareWhatMembersHave) {
   free(member);
   EXPECT_EQ(find(visitor->handle), visitor);
   EXPECT_NE(find_shared(ContextId::make(0, 100)), nullptr);
-  visitor->shared->members = 0;  // nobody is told of the end
-  free(visitor);
+  end_alone(visitor);
 }
 
 TEST(Visits, MakeWhatNobodyHasHereAndDropItAlone) {
@@ -52,8 +57,7 @@ TEST(Visits, MakeWhatNobodyHasHereAndDropItAlone) {
     Comm* member = make_member(101, map, nullptr, 1, 3);
     ASSERT_TRUE(describe_visit(member, &description).ok());
     // As in another process: there is no such communicator here.
-    member->shared->members = 0;
-    free(member);
+    end_alone(member);
   }
   const ContextId id = ContextId::make(0, 101);
   ASSERT_EQ(find_shared(id), nullptr);
@@ -79,8 +83,7 @@ TEST(Visits, BothGroupsOfIntercommunicators) {
   Comm* member = make_member(102, local, &remote, 1, 1);
   std::vector<uint8_t> description;
   ASSERT_TRUE(describe_visit(member, &description).ok());
-  member->shared->members = 0;
-  free(member);
+  end_alone(member);
   Comm* visitor = nullptr;
   ASSERT_TRUE(visit(description, &visitor).ok());
   EXPECT_TRUE(visitor->shared->inter);
@@ -97,8 +100,7 @@ TEST(Visits, MembersTakeOverWhatVisitorsHaveMade) {
   Comm* member = make_member(103, map, nullptr, 1, 0);
   std::vector<uint8_t> description;
   ASSERT_TRUE(describe_visit(member, &description).ok());
-  member->shared->members = 0;
-  free(member);
+  end_alone(member);
   Comm* visitor = nullptr;
   ASSERT_TRUE(visit(description, &visitor).ok());
   Comm* later = make_member(103, map, nullptr, 4, 5);
@@ -118,8 +120,7 @@ TEST(Visits, DescriptionsThatAreCutOffAreRefused) {
   Comm* member = make_member(104, RankMap::from_ranks(worlds), nullptr, 1, 3);
   std::vector<uint8_t> description;
   ASSERT_TRUE(describe_visit(member, &description).ok());
-  member->shared->members = 0;
-  free(member);
+  end_alone(member);
   for (size_t bytes = 0; bytes < description.size(); ++bytes) {
     Comm* visitor = nullptr;
     EXPECT_FALSE(visit({description.data(), bytes}, &visitor).ok()) << bytes;
