@@ -1,5 +1,6 @@
 ! Array sections whose elements are not neighbours, as buffers, in a job that can be saved: with communicators and types of the
-! program's own, in blocking and nonblocking calls. Rank 0 lets rank 1 wait in a receive, where it cannot be saved.
+! program's own, in blocking and nonblocking calls. Rank 0 lets rank 1 wait in a receive, where it cannot be saved, and calls MPI
+! again and again meanwhile, so that a checkpoint may be begun.
 program sections
   use mpi_f08
   use iso_c_binding
@@ -13,6 +14,7 @@ program sections
   integer, parameter :: n = 1000
   integer, target :: values(2 * n), sums(3 * n), whole(n), pairs(4 * n)
   integer :: rank, size, i, bad, all
+  logical :: flag
   type(MPI_Comm) :: comm
   type(MPI_Datatype) :: pair
   type(MPI_Request) :: requests(2)
@@ -24,7 +26,10 @@ program sections
   call MPI_Type_commit(pair)
   bad = 0
   if (rank == 0) then
-    i = usleep(400000_c_int)
+    do i = 1, 100
+      if (usleep(10000_c_int) /= 0) cycle
+      call MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, flag, MPI_STATUS_IGNORE)
+    end do
     do i = 1, n
       whole(i) = 7 * i
     end do
