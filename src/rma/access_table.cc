@@ -134,9 +134,9 @@ void AccessTable::enter(const AccessRecord& pattern, const AddressRuns& runs, bo
     if (keeps && (found->empty() || keeps_conflicting)) overflowed = !add_runs(pattern, runs);
   }
   if (!overflowed) return;
-  const std::string line =
-      "windows: more than " + std::to_string(kMost) +
-      " accesses to the memory of one process are under way; some are not compared";
+  std::string line = "windows: more than ";
+  line += std::to_string(kMost);
+  line += " accesses to the memory of one process are under way; some are not compared";
   detail::g_observing ? write_tool_line(line) : write_error_line(line);
 }
 
