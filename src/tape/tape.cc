@@ -1,6 +1,7 @@
 // The start, and random numbers that the processor makes.
 #include <dlfcn.h>
 
+#include "base/fixed_guards.h"
 #include "tape/tape.h"
 
 #pragma weak fgmpi_rewind_hooks
@@ -14,7 +15,10 @@ namespace {
 
 void* find_next(const char* name) { return dlsym(RTLD_NEXT, name); }
 
-[[gnu::constructor]] void loaded() {
+/// The library is initialised first of all, so it may use the C library, but no stream or object
+/// of another library.
+[[gnu::constructor, gnu::no_stack_protector]] void loaded() {
+  fix_guards_without_random_addresses();
   // The checker, which is loaded behind this library, has nothing to do in most runs.
   auto* find = reinterpret_cast<void* (*)(const char*)>(dlsym(RTLD_DEFAULT, "fgmpi_check_next"));
   if (!find) find = find_next;
