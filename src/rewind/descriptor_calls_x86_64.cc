@@ -19,8 +19,6 @@
 namespace fgmpi::rewind {
 namespace {
 
-constexpr long kFirstKept = kRecordingFd, kLastKept = kInputsFd;
-
 /// Opens a file whose contents were kept: the file as mpiexec has found it to be, or what it has
 /// made of the kept contents.
 long open_kept(int64_t file, long flags) {
@@ -40,7 +38,7 @@ void open_again(const TrappedCall& call, FileKind kind, const char* path, long f
     report_difference("%s cannot be opened: error %ld", path, -own);
   if (own < 0) return stand_in(fd);
   if (own == fd) return;
-  direct_call(SYS_dup3, own, fd, 0);
+  direct_call(SYS_dup3, own, fd, flags & O_CLOEXEC);
   direct_call(SYS_close, own);
 }
 
@@ -108,7 +106,7 @@ long make_memory(const TrappedCall& call) {
 
 /// Is it a descriptor of this layer's own? For the program there is none: which of them are open
 /// depends on what is wanted of the repeated run.
-bool is_kept(long fd) { return fd >= kFirstKept && fd <= kLastKept; }
+bool is_kept(long fd) { return fd >= kRecordingFd && fd <= kInputsFd; }
 
 long close_one(const TrappedCall& call) {
   if (is_kept(call.arguments[0])) return -EBADF;
@@ -122,12 +120,15 @@ long close_many(const TrappedCall& call) {
   constexpr long kMarks = 4;  // CLOSE_RANGE_CLOEXEC
   if (!(call.arguments[2] & kMarks))
     for (unsigned fd = first; fd <= last && fd < 1024; ++fd) set_kind(fd, FileKind::kUnknown);
-  if (last < kFirstKept || first > kLastKept) return make_call(call);
   long result = 0;
-  if (first < kFirstKept)
-    result = direct_call(SYS_close_range, first, kFirstKept - 1, call.arguments[2]);
-  if (result == 0 && last > kLastKept)
-    result = direct_call(SYS_close_range, kLastKept + 1, last, call.arguments[2]);
+  unsigned from = first;
+  for (unsigned fd = kRecordingFd; fd <= kInputsFd && result == 0; ++fd) {
+    if (fd < first || fd > last || !is_kept(fd)) continue;
+    if (from < fd) result = direct_call(SYS_close_range, from, fd - 1, call.arguments[2]);
+    from = fd + 1;
+  }
+  if (result == 0 && (from <= last || first > last))
+    result = direct_call(SYS_close_range, from, last, call.arguments[2]);
   return result;
 }
 
@@ -143,9 +144,9 @@ long control_file(const TrappedCall& call) {
   if (is_kept(call.arguments[0])) return -EBADF;
   const long command = call.arguments[1];
   const bool duplicates = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
-  if (duplicates || command == F_GETFD || command == F_SETFD) {
+  if (duplicates) {
     const long result = make_call(call);
-    if (duplicates) copy_kind(call.arguments[0], result);
+    copy_kind(call.arguments[0], result);
     return result;
   }
   FileKind kind;
@@ -153,7 +154,7 @@ long control_file(const TrappedCall& call) {
   if ((command == F_GETLK || command == F_OFD_GETLK) && result >= 0)
     pass_bytes(reinterpret_cast<void*>(call.arguments[2]), sizeof(struct flock));
   end_input();
-  if (is_repeated() && kind == FileKind::kMemory) make_call(call);
+  if (is_repeated() && (kind == FileKind::kMemory || command == F_SETFD)) make_call(call);
   return result;
 }
 

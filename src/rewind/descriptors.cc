@@ -125,11 +125,12 @@ void add_memory_device(long fd) {
 }
 
 FileKind kind_of_opened(long fd, const char* path, long flags) {
-  if (std::strncmp(path, "/dev/shm/", 9) == 0) {
+  struct stat s;
+  if (std::strncmp(path, "/dev/shm/", 9) == 0 && status_of(fd, &s) && S_ISREG(s.st_mode)) {
     add_memory_device(fd);
+    set_kind(fd, FileKind::kMemory);
     return FileKind::kMemory;
   }
-  struct stat s;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && status_of(fd, &s) && S_ISREG(s.st_mode) && !is_written(number_of(s))) {
     g_written[g_written_count++] = number_of(s);
