@@ -13,6 +13,7 @@
 #include "rewind/ends.h"
 #include "rewind/format.h"
 #include "rewind/inputs.h"
+#include "rewind/memory_files.h"
 #include "rewind/recording.h"
 #include "rewind/special_calls.h"
 
@@ -28,12 +29,12 @@ long open_kept(int64_t file, long flags) {
 }
 
 /// Opens, when the run is repeated, what the recorded run had opened as `fd`. `kept`: the number of
-/// its kept file, or 0.
+/// its kept file, or 0. `own`: what has been opened in its place, or -1.
 void open_again(const TrappedCall& call, FileKind kind, const char* path, long fd, int64_t kept,
-                long flags) {
+                long own, long flags) {
   const bool again =
       kind == FileKind::kInput || kind == FileKind::kMemory || kind == FileKind::kFolder;
-  const long own = kept ? open_kept(kept, flags) : again ? make_call(call) : -1;
+  if (own < 0) own = kept ? open_kept(kept, flags) : again ? make_call(call) : -1;
   if (own < 0 && kind == FileKind::kInput)
     report_difference("%s cannot be opened: error %ld", path, -own);
   if (own < 0) return stand_in(fd);
@@ -57,8 +58,11 @@ long open_file(const TrappedCall& call) {
     pass(&kept);
   }
   if (fd >= 0) {
+    long own = -1;
+    if (static_cast<FileKind>(kind) == FileKind::kMemory && is_named_memory(path))
+      own = pass_memory_file(fd, flags);
     if (is_repeated()) {
-      open_again(call, static_cast<FileKind>(kind), path, fd, kept, flags);
+      open_again(call, static_cast<FileKind>(kind), path, fd, kept, own, flags);
       set_kind(fd, static_cast<FileKind>(kind));
     }
     struct stat s {};
@@ -106,7 +110,9 @@ long make_memory(const TrappedCall& call) {
 
 /// Is it a descriptor of this layer's own? For the program there is none: which of them are open
 /// depends on what is wanted of the repeated run.
-bool is_kept(long fd) { return fd >= kRecordingFd && fd <= kInputsFd; }
+bool is_kept(long fd) {
+  return (fd >= kRecordingFd && fd <= kInputsFd) || is_memory_descriptor(fd);
+}
 
 long close_one(const TrappedCall& call) {
   if (is_kept(call.arguments[0])) return -EBADF;
@@ -122,7 +128,7 @@ long close_many(const TrappedCall& call) {
     for (unsigned fd = first; fd <= last && fd < 1024; ++fd) set_kind(fd, FileKind::kUnknown);
   long result = 0;
   unsigned from = first;
-  for (unsigned fd = kRecordingFd; fd <= kInputsFd && result == 0; ++fd) {
+  for (unsigned fd = kRecordingFd; fd < kFirstMemoryFd + kMostMemoryFiles && result == 0; ++fd) {
     if (fd < first || fd > last || !is_kept(fd)) continue;
     if (from < fd) result = direct_call(SYS_close_range, from, fd - 1, call.arguments[2]);
     from = fd + 1;

@@ -26,7 +26,7 @@
 namespace fgmpi::rewind {
 
 inline constexpr char kMagic[8] = {'f', 'g', 'm', 'p', 'i', 'r', 'e', 'c'};
-inline constexpr uint32_t kFormatVersion = 5;
+inline constexpr uint32_t kFormatVersion = 6;
 
 enum RecordingStream : uint32_t { kInputs, kEvents, kStreams, kContents = kStreams };
 
@@ -95,5 +95,7 @@ inline constexpr int kControlFd = 1003;   ///< what mpiexec wants of a repeated 
 inline constexpr int kFindingsFd = 1004;  ///< of a repeated run that is checked: its findings
 /// A repeated run whose inputs were kept finds the file N under the name "N" in this folder.
 inline constexpr int kInputsFd = 1005;
+/// From here on: the files in /dev/shm that the run has opened, as far as they are (memory_files.h).
+inline constexpr int kFirstMemoryFd = 1006, kMostMemoryFiles = 250;
 
 }  // namespace fgmpi::rewind
