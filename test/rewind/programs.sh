@@ -1,12 +1,13 @@
 # Programs repeat exactly: their output and their status. programs.sh BIN FOLDER [all|PART/PARTS [FOLDER]...]: of the programs in the
 # folders a sample, all, or one part. FGMPI_TEST_REPEATS says how often each: 1 by default, 10 are all ways that there are.
-# What cannot be recorded (threads, other processes, other jobs, scripts, what does not start) is counted, not compared.
+# What cannot be recorded (threads, other processes, other jobs, scripts, what does not start) is counted, not compared, as is
+# what another test builds meanwhile.
 . "$(dirname "$0")/common.sh"
 few=${3:-1/4}
 [ "$few" = all ] && few=1/1
 shift $(($# < 3 ? $# : 3))
 repeats=${FGMPI_TEST_REPEATS:-1}
-same=0 refused=0 other=0
+same=0 refused=0 changed=0 other=0
 mkdir elsewhere
 record=$PWD/run.rec
 
@@ -30,6 +31,11 @@ repeated_by() {
   esac
   got=$?
 }
+# state_of PROGRAM: which build of the program, and of the libraries beside it, lies there. Other tests, which may run meanwhile,
+# build theirs anew.
+state_of() {
+  stat -c '%n %i %s %Y' "$1" $(ldd "$1" 2>/dev/null | awk -v folder="$programs" 'index($3, folder) == 1 { print $3 }') 2>&1
+}
 # is_same WAY: the repeated run is the recorded one.
 is_same() {
   case $1 in
@@ -43,6 +49,7 @@ list=$(find "$programs" "$@" -type f -perm -u+x ! -name '*.so*' | sort | awk -v 
 for program in $list; do
   case $program in */life/* | */failures/* | */multihost/* | */dynamic/*) continue ;; esac
   rm -f run.rec
+  state=$(state_of "$program")
   timeout 20 "$bin/mpiexec" -record run.rec -ranks 4 "$program" </dev/null >out.recorded 2>err.recorded
   status=$?
   [ $status = 124 ] && continue
@@ -63,7 +70,9 @@ for program in $list; do
     grep -q "nothing was recorded" err.repeated && break
     is_same $way || wrong="$wrong $way: $got, $(grep -m1 "fgmpi: rewind" err.repeated);"
   done
-  if grep -q "nothing was recorded" err.repeated; then
+  if [ "$state" != "$(state_of "$program")" ]; then
+    changed=$((changed + 1))
+  elif grep -q "nothing was recorded" err.repeated; then
     refused=$((refused + 1))
   elif [ -z "$wrong" ]; then
     same=$((same + 1))
@@ -72,5 +81,5 @@ for program in $list; do
     echo "${program#"$programs"/}: recorded $status, repeated$wrong"
   fi
 done
-echo "$same repeat, $refused cannot be recorded, $other differ"
+echo "$same repeat, $refused cannot be recorded, $changed were built meanwhile, $other differ"
 [ $other = 0 ] && [ $same -ge "${FGMPI_TEST_LEAST:-50}" ]
