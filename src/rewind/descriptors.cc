@@ -27,9 +27,9 @@ struct FileNumber {
   bool operator==(const FileNumber&) const = default;
 };
 
-constexpr size_t kMostCached = 1024, kMostWritten = 1024, kMostDevices = 8;
-FileKind g_kinds[kMostCached];
-uint32_t g_kept_files[kMostCached];
+constexpr size_t kMostWritten = 1024, kMostDevices = 8;
+FileKind g_kinds[kMostKnownFds];
+uint32_t g_kept_files[kMostKnownFds];
 /// Files that the run has opened for writing: their data is recorded from then on.
 FileNumber g_written[kMostWritten];
 size_t g_written_count = 0;
@@ -94,7 +94,7 @@ void look_at_standard_files() {
 }
 
 FileKind kind_of(long fd) {
-  if (fd < 0 || fd >= static_cast<long>(kMostCached)) return FileKind::kGivenFile;
+  if (fd < 0 || fd >= kMostKnownFds) return FileKind::kGivenFile;
   FileKind& kind = g_kinds[fd];
   // When the run is repeated, kinds come from the recording.
   if (kind == FileKind::kUnknown && is_recorded()) kind = find_kind(fd);
@@ -102,19 +102,17 @@ FileKind kind_of(long fd) {
 }
 
 void set_kind(long fd, FileKind kind) {
-  if (fd < 0 || fd >= static_cast<long>(kMostCached)) return;
+  if (fd < 0 || fd >= kMostKnownFds) return;
   g_kinds[fd] = kind;
   g_kept_files[fd] = 0;
 }
 
 void copy_kind(long from, long to) {
   set_kind(to, kind_of(from));
-  if (to >= 0 && to < static_cast<long>(kMostCached)) g_kept_files[to] = kept_file_of(from);
+  if (to >= 0 && to < kMostKnownFds) g_kept_files[to] = kept_file_of(from);
 }
 
-uint32_t kept_file_of(long fd) {
-  return fd >= 0 && fd < static_cast<long>(kMostCached) ? g_kept_files[fd] : 0;
-}
+uint32_t kept_file_of(long fd) { return fd >= 0 && fd < kMostKnownFds ? g_kept_files[fd] : 0; }
 
 void add_memory_device(long fd) {
   struct stat s;

@@ -23,6 +23,9 @@ enum class FileKind : uint8_t {
 /// Called once, before calls are trapped: which files the standard descriptors are.
 void look_at_standard_files();
 
+/// Descriptors below this have kinds; others are all FileKind::kGivenFile.
+inline constexpr long kMostKnownFds = 1024;
+
 /// The kind of a descriptor of the recorded run.
 FileKind kind_of(long fd);
 /// Sets the kind of a descriptor, kUnknown when it has been closed. Its file is kept no more.

@@ -57,25 +57,6 @@ int64_t find_free() {
   return kNone;
 }
 
-/// Keeps another descriptor of the file. The program does not see that the limit of open files,
-/// below which it must be, is higher meanwhile.
-bool keep(int64_t file, long fd) {
-  if (direct_call(SYS_dup3, fd, kept(file), O_CLOEXEC) >= 0) return true;
-  rlimit limit{};
-  if (direct_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &limit) != 0) return false;
-  const rlimit higher{limit.rlim_max, limit.rlim_max};
-  direct_call(SYS_prlimit64, 0, RLIMIT_NOFILE, &higher, 0);
-  const long done = direct_call(SYS_dup3, fd, kept(file), O_CLOEXEC);
-  direct_call(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, 0);
-  return done >= 0;
-}
-
-long open_once_more(long fd, long flags) {
-  char path[40];
-  std::snprintf(path, sizeof path, "/proc/self/fd/%ld", fd);
-  return direct_call(SYS_openat, AT_FDCWD, path, flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW), 0);
-}
-
 /// Passes what the new file contains.
 void pass_contents(long fd) {
   auto size = static_cast<int64_t>(is_recorded() ? status_of(fd).st_size : 0);
@@ -107,6 +88,24 @@ bool is_memory_descriptor(long fd) {
          g_files[fd - kFirstMemoryFd].is_used;
 }
 
+bool keep_memory(int64_t file, long fd) {
+  if (direct_call(SYS_dup3, fd, kept(file), O_CLOEXEC) >= 0) return true;
+  // The program does not see that the limit, below which it must be, is higher meanwhile.
+  rlimit limit{};
+  if (direct_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, &limit) != 0) return false;
+  const rlimit higher{limit.rlim_max, limit.rlim_max};
+  direct_call(SYS_prlimit64, 0, RLIMIT_NOFILE, &higher, 0);
+  const long done = direct_call(SYS_dup3, fd, kept(file), O_CLOEXEC);
+  direct_call(SYS_prlimit64, 0, RLIMIT_NOFILE, &limit, 0);
+  return done >= 0;
+}
+
+long open_once_more(long fd, long flags) {
+  char path[40];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%ld", fd);
+  return direct_call(SYS_openat, AT_FDCWD, path, flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW), 0);
+}
+
 bool is_named_memory(const char* path) {
   return std::strncmp(path, "/proc/", 6) != 0 && std::strncmp(path, "/dev/fd/", 8) != 0;
 }
@@ -120,7 +119,7 @@ long pass_memory_file(long fd, long flags) {
     if (is_new) file = find_free();
     if (file == kNone)
       refuse_run("it uses more than %d files in /dev/shm at a time", kMostMemoryFiles);
-    if (is_new && !keep(file, fd))
+    if (is_new && !keep_memory(file, fd))
       refuse_run("it uses more files in /dev/shm than the limit of open files lets be kept");
     g_files[file] = {true, s.st_dev, s.st_ino};
   }
@@ -128,7 +127,7 @@ long pass_memory_file(long fd, long flags) {
   pass(&is_new);
   if (is_repeated() && is_new) {
     const long made = make_memory();
-    if (!keep(file, made)) report_difference("the limit of open files is too low");
+    if (!keep_memory(file, made)) report_difference("the limit of open files is too low");
     direct_call(SYS_close, made);
     g_files[file].is_used = true;
   }

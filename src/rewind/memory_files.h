@@ -19,6 +19,13 @@ bool is_named_memory(const char* path);
 /// Is it a descriptor of this layer's own, by which a file is kept?
 bool is_memory_descriptor(long fd);
 
+/// Keeps another descriptor of the file, in place of the one so far. False: the limit of open files
+/// is too low.
+bool keep_memory(int64_t file, long fd);
+/// Opens what is behind a descriptor as another file, with a place of its own. Returns the new
+/// descriptor, or an error of the kernel.
+long open_once_more(long fd, long flags);
+
 /// Passes which file in /dev/shm the run has opened as `fd`, with the flags of open(). Returns a
 /// descriptor of it, which is `fd` where the run is recorded, and to be moved there where it is
 /// repeated. REQUIRES: a record has been begun.

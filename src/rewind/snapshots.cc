@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "rewind/events.h"
 #include "rewind/format.h"
+#include "rewind/separation.h"
 #include "rewind/trap.h"
 
 volatile uint64_t fgmpi_rewind_stop_at = UINT64_MAX;
@@ -63,19 +64,42 @@ void follow(const ControlOrder& order) {
   g_lists = order.lists_events != 0;
 }
 
+/// Lets the forked process wait for nobody while this one waits until it has files of its
+/// own: its ends of the pipe are closed then.
+void wait_for_separation(const int* steps) {
+  direct_call(SYS_close, steps[1]);
+  char none;
+  while (direct_call(SYS_read, steps[0], &none, 1) == -EINTR) {
+  }
+  direct_call(SYS_close, steps[0]);
+}
+
 /// Forks a process with a socket of its own, and reports it. Returns true in the new one.
 bool fork_reported(ControlReport::Kind kind) {
   int ends[2];
   if (direct_call(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
   send_listed();
+  const bool separates = shares_with_forks();
+  int steps[2] = {-1, -1};
+  if (separates && direct_call(SYS_pipe2, steps, O_CLOEXEC) != 0) {
+    direct_call(SYS_close, ends[0]);
+    direct_call(SYS_close, ends[1]);
+    return false;
+  }
   const long process = direct_call(SYS_clone, 0, 0, 0, 0, 0);
   if (process == 0) {
     direct_call(SYS_dup3, ends[1], kControlFd, O_CLOEXEC);
     direct_call(SYS_close, ends[0]);
     direct_call(SYS_close, ends[1]);
+    if (separates) {
+      separate_fork();
+      direct_call(SYS_close, steps[0]);
+      direct_call(SYS_close, steps[1]);
+    }
     continue_trap();
     return true;
   }
+  if (separates) wait_for_separation(steps);
   if (process > 0)
     send_report({kind, static_cast<int32_t>(process), fgmpi_rewind_events, {}}, ends[0]);
   direct_call(SYS_close, ends[0]);
