@@ -64,7 +64,7 @@ void follow(const ControlOrder& order) {
   g_lists = order.lists_events != 0;
 }
 
-/// Lets the forked process wait for nobody while this one waits until it has files of its
+/// Lets the forked process wait for nobody while this one waits until it has files and memory of its
 /// own: its ends of the pipe are closed then.
 void wait_for_separation(const int* steps) {
   direct_call(SYS_close, steps[1]);

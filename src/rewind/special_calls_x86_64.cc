@@ -21,6 +21,7 @@
 #include "rewind/inputs.h"
 #include "rewind/kept_files.h"
 #include "rewind/recording.h"
+#include "rewind/separation.h"
 
 namespace fgmpi::rewind {
 namespace {
@@ -38,6 +39,7 @@ long map(const TrappedCall& call) {
   if (kept && !keep_bytes(fd, kept, static_cast<uint64_t>(call.arguments[5]),
                           static_cast<uint64_t>(call.arguments[1])))
     refuse_run("it maps a file that is changed meanwhile into its memory");
+  if ((flags & MAP_TYPE) != MAP_PRIVATE) note_shared_mapping();
   return answer_placed(call, "a hash of the address of a mapping");
 }
 
