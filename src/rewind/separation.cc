@@ -24,7 +24,12 @@ namespace {
 
 bool g_maps_shared = false;
 
-bool has_shared_memory() { return g_maps_shared; }
+bool has_shared_memory() {
+  if (g_maps_shared) return true;
+  for (int64_t file = 0; file < kMostMemoryFiles; ++file)
+    if (is_memory_descriptor(kFirstMemoryFd + file)) return true;
+  return false;
+}
 
 bool has_place(long fd) {
   const FileKind kind = kind_of(fd);
@@ -80,6 +85,22 @@ CopiedMemory* add_copied(dev_t device, ino_t number) {
   const long copy = direct_call(SYS_memfd_create, "fgmpi-rewind", MFD_CLOEXEC);
   g_copied[g_copied_count] = {device, number, checked(copy, "memory cannot be made"), false};
   return &g_copied[g_copied_count++];
+}
+
+/// Copies the file behind a descriptor, unless it has been.
+void copy_file(long fd) {
+  const struct stat s = file_status(fd);
+  if (find_copied(s.st_dev, s.st_ino)) return;
+  const long copy = add_copied(s.st_dev, s.st_ino)->copy;
+  const long from = checked(open_once_more(fd, O_RDONLY | O_CLOEXEC), "memory cannot be read");
+  checked(direct_call(SYS_ftruncate, copy, s.st_size), "memory cannot be made");
+  for (int64_t at = 0; at < s.st_size;) {
+    const long n = direct_call(SYS_pread64, from, g_part, kPart, at);
+    if (n <= 0) break;
+    direct_call(SYS_pwrite64, copy, g_part, n, at);
+    at += n;
+  }
+  direct_call(SYS_close, from);
 }
 
 /// Reads a number from the text at *at, and passes over the character behind it.
@@ -157,6 +178,16 @@ void separate_memory() {
   const long own = checked(direct_call(SYS_memfd_create, "fgmpi-rewind", MFD_CLOEXEC), "memory");
   find_mappings(file_status(own).st_dev);
   direct_call(SYS_close, own);
+  for (int64_t file = 0; file < kMostMemoryFiles; ++file)
+    if (is_memory_descriptor(kFirstMemoryFd + file)) copy_file(kFirstMemoryFd + file);
+  for (long fd = 0; fd < kMostKnownFds; ++fd)
+    if (kind_of(fd) == FileKind::kMemory) {
+      const struct stat s = file_status(fd);
+      const bool is_mapped = std::any_of(
+          g_mappings, g_mappings + g_mapping_count,
+          [&](const SharedMapping& m) { return m.device == s.st_dev && m.number == s.st_ino; });
+      if (is_mapped) copy_file(fd);
+    }
   for (size_t i = 0; i < g_mapping_count; ++i) copy_mapped(g_mappings[i]);
   for (size_t i = 0; i < g_mapping_count; ++i) {
     const SharedMapping& m = g_mappings[i];
@@ -179,8 +210,10 @@ void separate_file(long fd, bool* is_done) {
   const long place = direct_call(SYS_lseek, fd, 0, SEEK_CUR);
   const long flags = direct_call(SYS_fcntl, fd, F_GETFL);
   if (place < 0 || flags < 0) return;
-  const long fresh =
-      checked(open_once_more(fd, flags | O_CLOEXEC), "a file cannot be opened once more");
+  const struct stat s = file_status(fd);
+  const CopiedMemory* copied = find_copied(s.st_dev, s.st_ino);
+  const long fresh = checked(open_once_more(copied ? copied->copy : fd, flags | O_CLOEXEC),
+                             "a file cannot be opened once more");
   direct_call(SYS_lseek, fresh, place, SEEK_SET);
   checked(direct_call(SYS_lseek, fd, kMarkedPlace, SEEK_SET), "a file cannot be read further on");
   bool shares[kMostKnownFds] = {};
@@ -213,6 +246,13 @@ void separate_fork() {
   bool is_done[kMostKnownFds] = {};
   for (long fd = 0; fd < kMostKnownFds; ++fd)
     if (has_place(fd) && !is_done[fd]) separate_file(fd, is_done);
+  for (int64_t file = 0; file < kMostMemoryFiles; ++file) {
+    const long kept = kFirstMemoryFd + file;
+    if (!is_memory_descriptor(kept)) continue;
+    const struct stat s = file_status(kept);
+    if (const CopiedMemory* copied = find_copied(s.st_dev, s.st_ino))
+      keep_memory(file, copied->copy);
+  }
   for (size_t i = 0; i < g_copied_count; ++i) direct_call(SYS_close, g_copied[i].copy);
 }
 
