@@ -95,7 +95,7 @@ inline constexpr int kControlFd = 1003;   ///< what mpiexec wants of a repeated 
 inline constexpr int kFindingsFd = 1004;  ///< of a repeated run that is checked: its findings
 /// A repeated run whose inputs were kept finds the file N under the name "N" in this folder.
 inline constexpr int kInputsFd = 1005;
-/// From here on: the files in /dev/shm that the run has opened, as far as they are (memory_files.h).
+/// From here on: the files in /dev/shm that the run has opened (memory_files.h).
 inline constexpr int kFirstMemoryFd = 1006, kMostMemoryFiles = 250;
 
 }  // namespace fgmpi::rewind

@@ -64,8 +64,8 @@ void follow(const ControlOrder& order) {
   g_lists = order.lists_events != 0;
 }
 
-/// Lets the forked process wait for nobody while this one waits until it has files and memory of its
-/// own: its ends of the pipe are closed then.
+/// Waits until the forked process has files and memory of its own: it closes its ends of the pipe
+/// then, or when it dies.
 void wait_for_separation(const int* steps) {
   direct_call(SYS_close, steps[1]);
   char none;
