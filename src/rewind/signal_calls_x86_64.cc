@@ -155,6 +155,8 @@ long send_signal(const TrappedCall& call) {
     const bool waits = signal >= 1 && signal <= kMostSignals && !(kDirect & bit_of(signal)) &&
                        has_handler(g_actions[signal]);
     if (waits && is_repeated()) return 0;
+    // A signal for the process is one for the handlers of all its ranks, as si_code says.
+    if (call.number == SYS_kill) return direct_call(SYS_kill, own, signal);
     return direct_call(SYS_tgkill, own, direct_call(SYS_gettid), signal);
   }
   const int64_t result = begin_with_result(call);

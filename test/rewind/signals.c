@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t g_round, g_count, g_jumps, g_ends;
+static volatile sig_atomic_t g_round, g_count, g_jumps, g_ends, g_heard;
 static sigjmp_buf g_place;
 
 static void handler(int number, siginfo_t* info, void* context) {
@@ -46,11 +46,42 @@ static void send_to_itself(void) {
   if (g_count != before + 5) exit(6);
 }
 
+static void hear(int number) {
+  (void)number;
+  ++g_heard;
+}
+
+/// A signal that one rank sends to the process is for the handlers of all ranks, and ends a pause.
+static void send_to_all(int rank) {
+  signal(SIGWINCH, hear);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    MPI_Request request;
+    int flag = 0;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (!flag) {
+      kill(getpid(), SIGWINCH);
+      usleep(1000);
+      MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+  } else {
+    pause();
+    printf("rank %d has heard %d signals\n", rank, (int)g_heard);
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (g_heard == 0) exit(7);
+  signal(SIGWINCH, SIG_DFL);
+}
+
 int main(int argc, char** argv) {
   int rank, size, sum = 0, all = 0, waits = argc > 1 && !strcmp(argv[1], "wait");
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  send_to_all(rank);
   if (rank == 0) {
     handle(SIGUSR1);
     handle(SIGUSR2);
