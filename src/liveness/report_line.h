@@ -11,6 +11,7 @@
 // Thread rule: one thread. This header needs no other file: the launcher's library links none.
 #pragma once
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@
 namespace fgmpi::liveness {
 
 inline constexpr std::string_view kLossBegin = "fgmpi: process ", kLossMiddle = " is gone: ";
+/// Begins the reason where a signal has ended the process; the signal's number follows.
+inline constexpr std::string_view kKilledBy = "killed by signal ";
 /// The end of such a line in a job that survives the loss: then one line passes for each
 /// lost process.
 inline constexpr std::string_view kGoesOn = "; the job goes on";
@@ -27,6 +30,37 @@ inline constexpr std::string_view kRefusedSetting = "fgmpi: FGMPI_", kAllowed = 
 /// The line before the reason. `process` begins with "process ".
 inline std::string begin_of_loss(const std::string& process) {
   return "fgmpi: " + process + std::string(kLossMiddle);
+}
+
+/// The number at the start of a text; -1: there is none.
+inline int leading_count(std::string_view text) {
+  int number = -1;
+  for (; !text.empty() && text[0] >= '0' && text[0] <= '9' && number < 100'000'000;
+       text.remove_prefix(1))
+    number = std::max(number, 0) * 10 + (text[0] - '0');
+  return number;
+}
+/// The reason of such a line; "": it is another line.
+inline std::string_view reason_of_loss(std::string_view line) {
+  const size_t at = line.find(kLossMiddle);
+  if (line.find(kLossBegin) >= at || at == line.npos) return {};
+  return line.substr(at + kLossMiddle.size());
+}
+/// The signal that has ended the process of such a line; 0: none has, or it is another line.
+inline int signal_of_loss(std::string_view line) {
+  const std::string_view reason = reason_of_loss(line);
+  return reason.starts_with(kKilledBy) ? std::max(leading_count(reason.substr(kKilledBy.size())), 0)
+                                       : 0;
+}
+/// The process of the job that such a line is about, where its host cannot be reached (the reason
+/// names the host, and says so); -1: it is another line.
+inline int unreachable_of_loss(std::string_view line) {
+  const std::string_view reason = reason_of_loss(line);
+  if (!reason.starts_with("host ")) return -1;
+  bool says_so = false;
+  for (const std::string_view words : {"unreachable", "timed out", "No route to host"})
+    says_so |= reason.find(words) != reason.npos;
+  return says_so ? leading_count(line.substr(line.find(kLossBegin) + kLossBegin.size())) : -1;
 }
 
 /// Chooses among the lines that the processes of a job write to standard error.

@@ -5,6 +5,30 @@
 namespace fgmpi::liveness {
 namespace {
 
+TEST(SignalOfLoss, IsTheNumberBehindTheReason) {
+  const std::string begin = "fgmpi: process 3 of the job (world rank 3) is gone: ";
+  EXPECT_EQ(signal_of_loss(begin + "killed by signal 9 (SIGKILL)\n"), 9);
+  EXPECT_EQ(signal_of_loss("[1] " + begin + "killed by signal 11"), 11);
+  EXPECT_EQ(signal_of_loss(begin + "it has ended with exit status 9 and without MPI_Finalize\n"),
+            0);
+  EXPECT_EQ(signal_of_loss(begin + "killed by signal "), 0);
+  EXPECT_EQ(signal_of_loss("process 3 is gone: killed by signal 9"), 0);
+  EXPECT_EQ(signal_of_loss(" is gone: killed by signal 9 fgmpi: process "), 0);
+  EXPECT_EQ(signal_of_loss(""), 0);
+}
+
+TEST(UnreachableOfLoss, IsTheProcessWhoseHostTheReasonNames) {
+  const std::string begin = "fgmpi: process 63 of the job (process id 490 on host h4) is gone: ";
+  const std::string host = "host h4 (net, fi_sockaddr_in://10.77.0.4:34145): ";
+  EXPECT_EQ(unreachable_of_loss(begin + host + "unreachable: Connection timed out\n"), 63);
+  EXPECT_EQ(unreachable_of_loss("[2] " + begin + host + "Connection timed out; the job goes on"),
+            63);
+  EXPECT_EQ(unreachable_of_loss(begin + host + "its process has ended\n"), -1);
+  EXPECT_EQ(unreachable_of_loss(begin + "killed by signal 9 (SIGKILL)\n"), -1);
+  EXPECT_EQ(unreachable_of_loss(host + "unreachable: No route to host"), -1);
+  EXPECT_EQ(unreachable_of_loss(""), -1);
+}
+
 TEST(ReportFilter, PassesTheFirstLossAlone) {
   ReportFilter filter;
   const std::string first = begin_of_loss("process 1 of the job (process id 7)") + "it has ended\n";
