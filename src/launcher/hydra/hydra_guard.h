@@ -11,4 +11,9 @@ inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
 /// checkpoints that a signal has ended a process which they have not ended themselves.
 inline constexpr const char* kKilledPrefix = "killed-";
 
+/// The file in that folder in which mpiexec.hydra records the hosts that were lost: for each a line
+/// of its proxy's number and its name, where that is known; or this word and the number of a process
+/// on it.
+inline constexpr const char *kLostHosts = "lost-hosts", *kLostProcess = "process ";
+
 }  // namespace fgmpi::launcher
