@@ -10,7 +10,8 @@
 // 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but
 //    hydra would wait for the lost host's answer as long as TCP does: a quarter of an hour. Here
 //    the connections that hydra accepts have keep-alive, so that hydra's own handling of a lost
-//    connection ends the job.
+//    connection ends the job. Where ranks are saved, lost hosts are recorded (hydra_hosts.h), so that
+//    mpiexec can leave them out when the job goes on.
 // 3. A process that was killed. Here the line that names its ranks (src/liveness/report_line.h) is
 //    passed on once, and hydra's own report is suppressed.
 // 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here the status
@@ -29,7 +30,8 @@
 //      it. After an exit status it ends no process, but sends SIGUSR1 to all.
 //    - Proxies load this library, too; on other hosts, a command in front of theirs (env) loads it.
 //    - A host that can no longer be reached does not end the job, as it does under 2: hydra sees no
-//      event on its connection. When all other proxies have ended, mpiexec ends.
+//      event on its connection. When all other proxies have ended, mpiexec ends. It does end a job
+//      that goes back to its checkpoint then (-restart-on-failure).
 //    - A proxy goes on where a process that it answers has ended meanwhile.
 //    - A process that ends before it has used the launcher's interface (PMI) leads to SIGUSR1 for
 //      the others, too.
@@ -86,6 +88,7 @@
 #include "launcher/hydra/hydra_commands.h"
 #include "launcher/hydra/hydra_ends.h"
 #include "launcher/hydra/hydra_guard.h"
+#include "launcher/hydra/hydra_hosts.h"
 #include "launcher/hydra/hydra_newcomers.h"
 #include "launcher/hydra/hydra_notices.h"
 #include "launcher/hydra/hydra_output.h"
@@ -120,6 +123,8 @@ struct HydraGuard {
   bool active = false;
   bool proxy = false;     ///< in a proxy
   bool survives = false;  ///< with mpiexec -ft, in mpiexec.hydra and in its proxies
+  /// Does mpiexec.hydra go on when a host is lost?
+  bool survives_hosts = false;
 
   /// A duplicate of standard input, in mpiexec.hydra and the proxy; -1: none. Closed by exec.
   int input = -1;
@@ -127,6 +132,8 @@ struct HydraGuard {
   /// its children.
   bool* passed_to_proxy = nullptr;
   std::vector<Connection>* connections = nullptr;
+  /// In mpiexec.hydra, where ranks are saved; else nullptr.
+  fgmpi::launcher::ProxyHosts* hosts = nullptr;
 
   /// The last signal that reached hydra's handler; 0: none.
   volatile sig_atomic_t signal = 0;
@@ -297,6 +304,9 @@ bool write_errors(std::string_view rest) {
     const bool before = filter.loss_reported();
     if (!filter.passes(line)) continue;
     if (!write_all(STDERR_FILENO, line)) return false;
+    if (const int process = fgmpi::liveness::unreachable_of_loss(line);
+        process >= 0 && g_guard.hosts)
+      g_guard.hosts->record_unreachable(process);
     if (filter.loss_reported() && !before)
       if (FILE* nowhere = std::fopen("/dev/null", "we")) stdout = nowhere;
   }
@@ -389,6 +399,12 @@ __attribute__((constructor)) void leave_environment() {
   if (g_guard.active) {
     on_exit(check_status, nullptr);
     duplicate_input();
+    g_guard.survives_hosts = g_guard.survives;
+    if (const char* folder = environment::text(environment::kCheckpointFolder)) {
+      g_guard.hosts = new fgmpi::launcher::ProxyHosts(folder);
+      const std::string goes_back = std::string(folder) + "/" + fgmpi::launcher::kGoesBack;
+      if (access(goes_back.c_str(), F_OK) == 0) g_guard.survives_hosts = false;
+    }
   }
   const char* present = environment::text(environment::kPreload);
   if (!present) return;
@@ -477,6 +493,7 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
   static auto* real =
       reinterpret_cast<int (*)(const char*, char* const*)>(dlsym(RTLD_NEXT, "execvp"));
   if (g_guard.input >= 0) before_exec(file, argv);
+  if (g_guard.hosts) g_guard.hosts->record_launch(argv);
   if (g_guard.proxy && !g_guard.survives) environment::set(environment::kNoNotices, "1");
   if (g_guard.active && is_proxy(file)) {
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
@@ -496,7 +513,7 @@ __attribute__((visibility("default"))) int poll(pollfd* fds, nfds_t count, int t
   if (g_guard.proxy && g_guard.survives) return poll_and_notify(poll_in_proxy, fds, count, timeout);
   if (g_guard.proxy) return poll_in_proxy(fds, count, timeout);
   if (!g_guard.active) return real_poll()(fds, count, timeout);
-  if (!g_guard.survives) return poll_in_hydra(fds, count, timeout);
+  if (!g_guard.survives_hosts) return poll_in_hydra(fds, count, timeout);
   std::vector<int> before;
   for (nfds_t i = 0; i < count; ++i) before.push_back(fds[i].fd);
   hide_lost(fds, count);
@@ -566,6 +583,7 @@ __attribute__((visibility("default"))) ssize_t read(int fd, void* bytes, size_t 
     ends().connection_ended();
   if (g_guard.active && got > 0 && count <= fgmpi::launcher::kLongestGreeting)
     newcomers().record_read(fd, static_cast<const char*>(bytes), static_cast<size_t>(got));
+  if (g_guard.hosts) g_guard.hosts->record_read(fd, bytes, got);
   if (got > 0 && g_guard.active) output_join().read_from(fd);
   return got;
 }
@@ -579,6 +597,7 @@ __attribute__((visibility("default"))) int pipe(int ends[2]) {
 __attribute__((visibility("default"))) int close(int fd) {
   if (g_guard.proxy) output_lines().closed(fd);
   if (g_guard.active) output_join().gone(fd);
+  if (g_guard.hosts) g_guard.hosts->record_close(fd);
   return static_cast<int>(syscall(SYS_close, fd));
 }
 
@@ -588,6 +607,8 @@ __attribute__((visibility("default"))) int socketpair(int domain, int type, int 
       reinterpret_cast<int (*)(int, int, int, int*)>(dlsym(RTLD_NEXT, "socketpair"));
   const int failed = real(domain, type, protocol, ends);
   if (g_guard.active && !failed) newcomers().pair(ends);
+  if (g_guard.hosts && !failed)
+    for (int i = 0; i < 2; ++i) g_guard.hosts->expect_greeting(ends[i]);
   return failed;
 }
 
@@ -645,7 +666,8 @@ __attribute__((visibility("default"))) int accept(int fd, sockaddr* address, soc
   else if (address)
     getpeername(connection, address, length);
   if (g_guard.active && connection >= 0) keep_alive(connection);
-  if (g_guard.active && g_guard.survives && connection >= 0) record_connection(connection);
+  if (g_guard.hosts && connection >= 0) g_guard.hosts->expect_greeting(connection);
+  if (g_guard.survives_hosts && connection >= 0) record_connection(connection);
   return connection;
 }
 }

@@ -11,6 +11,10 @@ inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
 /// checkpoints that a signal has ended a process which they have not ended themselves.
 inline constexpr const char* kKilledPrefix = "killed-";
 
+/// mpiexec makes this file where the job is to go on from its checkpoint: then the loss of a host ends
+/// hydra, also with -ft.
+inline constexpr const char* kGoesBack = "goes-back";
+
 /// The file in that folder in which mpiexec.hydra records the hosts that were lost: for each a line
 /// of its proxy's number and its name, where that is known; or this word and the number of a process
 /// on it.
