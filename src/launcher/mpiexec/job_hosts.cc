@@ -13,6 +13,7 @@
 
 #include "base/environment.h"
 #include "base/strings.h"
+#include "launcher/hydra/hydra_guard.h"
 #include "launcher/mpiexec/host_names.h"
 #include "launcher/mpiexec/hydra_options.h"
 
@@ -25,6 +26,10 @@ bool is_among(std::string_view name, const auto& list) {
 
 /// Options whose value is a file of hosts.
 constexpr std::string_view kHostFiles[] = {"f", "hostfile", "machinefile"};
+/// The name of the file of the hosts that are left, in the folder of checkpoints.
+constexpr const char* kHostsLeft = "hosts-left";
+/// So many hosts are named in a message.
+constexpr size_t kMostHostsNamed = 16;
 constexpr const char *kSlurmNodes = "SLURM_NODELIST", *kSlurmTasks = "SLURM_TASKS_PER_NODE";
 
 /// An option of a command line: its name without dashes, its value where it has one, and how many
@@ -50,6 +55,21 @@ HydraOption option_at(const Words& options, size_t i) {
 }
 
 }  // namespace
+
+std::vector<LostHost> read_lost_hosts(const std::string& file) {
+  std::vector<LostHost> lost;
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    std::string_view rest = line;
+    const bool by_process = rest.starts_with(kLostProcess);
+    if (by_process) rest.remove_prefix(std::strlen(kLostProcess));
+    if (const auto process = by_process ? parse_int(rest) : std::nullopt)
+      lost.push_back({-1, "", *process});
+    else if (const auto proxy = parse_int(split_word(&rest, ' ')))
+      lost.push_back({*proxy, std::string(rest)});
+  }
+  return lost;
+}
 
 /// `text`: "name", "name:slots", and behind it, in a file, words that bind it.
 void JobHosts::add(const std::string& text) {
@@ -130,6 +150,88 @@ int64_t JobHosts::slots() const {
   int64_t sum = 0;
   for (const Host& host : hosts_) sum += host.slots;
   return sum;
+}
+
+std::string JobHosts::name_of(const LostHost& lost) const {
+  for (const Host& host : hosts_)
+    if (host.name == lost.name) return host.name;
+  if (lost.process >= 0 && !hosts_.empty()) {
+    int64_t left = lost.process % slots();
+    const auto has = [&](const Host& host) { return (left -= host.slots) < 0; };
+    return std::find_if(hosts_.begin(), hosts_.end(), has)->name;
+  }
+  // Lines of one host that follow each other have one proxy.
+  int64_t number = -1;
+  for (size_t i = 0; i < hosts_.size(); ++i) {
+    number += i == 0 || hosts_[i].name != hosts_[i - 1].name;
+    if (number == lost.proxy) return hosts_[i].name;
+  }
+  return {};
+}
+
+Words JobHosts::leave_out(const std::vector<LostHost>& lost) {
+  Words names;
+  for (const LostHost& each : lost) {
+    const std::string name = name_of(each);
+    if (!name.empty() && !is_among(name, names)) names.push_back(name);
+  }
+  std::erase_if(hosts_, [&](const Host& host) { return is_among(host.name, names); });
+  return names;
+}
+
+int64_t JobHosts::processes_left(int64_t before) const {
+  const int64_t left = slots();
+  if (before <= slots_before_) return std::max<int64_t>(std::min(before, left), 1);
+  return std::max<int64_t>(before * left / slots_before_, 1);
+}
+
+std::string JobHosts::describe(int64_t processes) const {
+  // Hydra fills the slots of all hosts, and begins again.
+  std::vector<std::pair<std::string, int64_t>> shares;
+  const int64_t rounds = processes / slots();
+  int64_t rest = processes % slots();
+  for (const Host& host : hosts_) {
+    const int64_t more = std::min(rest, host.slots), share = rounds * host.slots + more;
+    rest -= more;
+    const auto same = std::find_if(shares.begin(), shares.end(),
+                                   [&](const auto& each) { return each.first == host.name; });
+    if (same != shares.end())
+      same->second += share;
+    else if (share > 0)
+      shares.emplace_back(host.name, share);
+  }
+  std::string text;
+  for (size_t i = 0; i < std::min(shares.size(), kMostHostsNamed); ++i)
+    text += (i ? ", " : "") + std::to_string(shares[i].second) + " on " + shares[i].first;
+  if (shares.size() > kMostHostsNamed)
+    text += ", the others on " + std::to_string(shares.size() - kMostHostsNamed) + " more hosts";
+  return text;
+}
+
+Status JobHosts::rewrite(const std::string& folder, Words* options) const {
+  Words kept;
+  for (size_t i = 0; i < options->size();) {
+    const HydraOption o = option_at(*options, i);
+    if (!is_among(o.name, kNamesHosts))
+      kept.insert(
+          kept.end(), options->begin() + static_cast<ptrdiff_t>(i),
+          options->begin() + static_cast<ptrdiff_t>(std::min(i + o.words, options->size())));
+    i += o.words;
+  }
+  *options = std::move(kept);
+  std::string list;
+  for (const Host& host : hosts_) list += host.text + (by_file_ ? '\n' : ',');
+  if (!by_file_) {
+    list.pop_back();
+    options->insert(options->end(), {"-hosts", list});
+    return {};
+  }
+  const std::string path = folder + "/" + kHostsLeft;
+  std::ofstream file(path);
+  if (!(file << list).flush())
+    return error(MPI_ERR_IO, "%s: %s", path.c_str(), std::strerror(errno));
+  options->insert(options->end(), {"-f", path});
+  return {};
 }
 
 }  // namespace fgmpi::launcher

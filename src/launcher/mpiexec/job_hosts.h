@@ -18,6 +18,15 @@
 
 namespace fgmpi::launcher {
 
+/// A host that was lost: its name, or the number of its proxy or of a process on it.
+struct LostHost {
+  int64_t proxy = -1;  ///< hydra numbers its proxies by hosts
+  std::string name = {};
+  int64_t process = -1;
+};
+/// Reads the file in which hydra's guard records them; empty where there is none.
+std::vector<LostHost> read_lost_hosts(const std::string& file);
+
 class JobHosts {
  public:
   /// Finds the hosts that options of a command line name, or else the environment. There are none
@@ -25,6 +34,16 @@ class JobHosts {
   static Status find(const Words& options, JobHosts* hosts);
 
   bool empty() const { return hosts_.empty(); }
+  /// Takes hosts out, and returns their names.
+  Words leave_out(const std::vector<LostHost>& lost);
+  /// How many of a job's processes go on behind leave_out(): all that had a slot each and have one
+  /// now; of those that shared slots, the part of the slots that are left; at least one.
+  int64_t processes_left(int64_t before) const;
+  /// On which hosts hydra starts so many processes: "2 on node1, 1 on node2".
+  std::string describe(int64_t processes) const;
+  /// Replaces the options that name hosts. Writes a file in the folder where a file named them.
+  /// Errors: MPI_ERR_IO.
+  Status rewrite(const std::string& folder, Words* options) const;
 
  private:
   struct Host {
@@ -38,6 +57,8 @@ class JobHosts {
   Status add_from_slurm(const std::string& names, const std::string& tasks);
   void add(const std::string& text);
   int64_t slots() const;
+  /// "": it has no such host.
+  std::string name_of(const LostHost& lost) const;
 
   std::vector<Host> hosts_;
   bool by_file_ = false;
