@@ -40,6 +40,10 @@ bool goes_through_shell(char* const* argv) {
 std::vector<std::string> words_with_guard(char* const* argv, const char* library_path,
                                           const char* checkpoints, bool survives) {
   std::vector<std::string> words;
+  const bool by_shell = goes_through_shell(argv);
+  const auto value = [&](const char* text) {
+    return by_shell ? quoted(text ? text : "") : std::string(text ? text : "");
+  };
   bool found = false;
   for (; *argv; ++argv) {
     if (!found && std::strstr(*argv, kProxy)) {
@@ -47,11 +51,11 @@ std::vector<std::string> words_with_guard(char* const* argv, const char* library
       std::string preload = "LD_PRELOAD=";
       preload += kHydraGuard;
       words.push_back("env");
-      words.push_back("LD_LIBRARY_PATH=" + quoted(library_path ? library_path : ""));
+      words.push_back("LD_LIBRARY_PATH=" + value(library_path));
       words.push_back(std::move(preload));
       if (checkpoints)
         words.push_back(std::string(environment::name(environment::kCheckpointFolder)) + "=" +
-                        quoted(checkpoints));
+                        value(checkpoints));
       if (survives) words.push_back(std::string(environment::name(environment::kFt)) + "=1");
     }
     words.push_back(*argv);

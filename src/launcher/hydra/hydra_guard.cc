@@ -293,6 +293,14 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+/// Makes an empty file in the folder, if there is one.
+void make_file(const char* folder, const std::string& name) {
+  if (!folder) return;
+  const std::string path = std::string(folder) + "/" + name;
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (fd >= 0) close(fd);
+}
+
 /// Passes on what the processes write to standard error, each report once (report_line.h). After
 /// the report of a lost process, hydra's own report is suppressed: it may name any of the processes
 /// that hydra itself has ended.
@@ -307,8 +315,11 @@ bool write_errors(std::string_view rest) {
     if (const int process = fgmpi::liveness::unreachable_of_loss(line);
         process >= 0 && g_guard.hosts)
       g_guard.hosts->record_unreachable(process);
-    if (filter.loss_reported() && !before)
-      if (FILE* nowhere = std::fopen("/dev/null", "we")) stdout = nowhere;
+    if (filter.loss_reported() == before) continue;
+    if (const int number = fgmpi::liveness::signal_of_loss(line))
+      make_file(environment::text(environment::kCheckpointFolder),
+                fgmpi::launcher::kReportedPrefix + std::to_string(number));
+    if (FILE* nowhere = std::fopen("/dev/null", "we")) stdout = nowhere;
   }
   return true;
 }
@@ -363,10 +374,7 @@ ssize_t write_to_process(int fd, const void* bytes, size_t count) {
 
 /// Records that a signal has ended a process, by an empty file in the folder, if there is one.
 void record_signal(const char* folder, const char* prefix, int status) {
-  if (!folder || !WIFSIGNALED(status)) return;
-  const std::string path = std::string(folder) + "/" + prefix + std::to_string(WTERMSIG(status));
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (fd >= 0) close(fd);
+  if (WIFSIGNALED(status)) make_file(folder, prefix + std::to_string(WTERMSIG(status)));
 }
 
 /// Calls hydra's handler. A signal to a whole group of processes arrives both ways, in either
@@ -396,6 +404,8 @@ __attribute__((constructor)) void leave_environment() {
   const char* input = environment::text(environment::kHydraInput);
   if (input && g_guard.proxy) record_input(input);
   g_guard.survives = environment::text(environment::kFt) != nullptr;
+  if (g_guard.proxy)
+    make_file(environment::text(environment::kCheckpointFolder), fgmpi::launcher::kGuarded);
   if (g_guard.active) {
     on_exit(check_status, nullptr);
     duplicate_input();
@@ -499,10 +509,12 @@ __attribute__((visibility("default"))) int execvp(const char* file, char* const*
     environment::put_first(environment::kPreload, fgmpi::launcher::kHydraGuard);
     return real(file, argv);
   }
-  if (!g_guard.active || !(g_guard.survives || goes_through_shell(argv))) return real(file, argv);
+  const char* checkpoints = environment::text(environment::kCheckpointFolder);
+  if (!g_guard.active || !(g_guard.survives || checkpoints || goes_through_shell(argv)))
+    return real(file, argv);
   const char* path = environment::text(environment::kLibraryPath);
-  std::vector<std::string> words = fgmpi::launcher::words_with_guard(
-      argv, path, environment::text(environment::kCheckpointFolder), g_guard.survives);
+  std::vector<std::string> words =
+      fgmpi::launcher::words_with_guard(argv, path, checkpoints, g_guard.survives);
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);

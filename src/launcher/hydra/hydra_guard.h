@@ -11,6 +11,11 @@ inline constexpr const char* kHydraGuard = "libfgmpi_hydra.so";
 /// checkpoints that a signal has ended a process which they have not ended themselves.
 inline constexpr const char* kKilledPrefix = "killed-";
 
+/// Where a proxy runs without the guard, nobody makes these files. So proxies with it make the first
+/// file, and mpiexec.hydra the second one, with the number of the signal of which the first report of
+/// a lost process tells (liveness/report_line.h). It may be a consequence of another process's end.
+inline constexpr const char *kGuarded = "guarded", *kReportedPrefix = "reported-";
+
 /// mpiexec makes this file where the job is to go on from its checkpoint: then the loss of a host ends
 /// hydra, also with -ft.
 inline constexpr const char* kGoesBack = "goes-back";

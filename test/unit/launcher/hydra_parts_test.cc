@@ -119,6 +119,12 @@ TEST(HydraCommands, TheGuardStandsInFrontOfTheFirstProxy) {
   EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, nullptr, true)[4], "LD_LIBRARY_PATH=''");
   EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, nullptr, true)[6], "FGMPI_FT=1");
   EXPECT_EQ(words_with_guard(ssh.argv(), nullptr, "/s v", false)[6], "FGMPI_CHECKPOINT_DIR='/s v'");
+  Arguments srun({"srun", "-N", "2", "/usr/bin/hydra_pmi_proxy", "--proxy-id", "-1"});
+  EXPECT_FALSE(goes_through_shell(srun.argv()));
+  EXPECT_EQ(words_with_guard(srun.argv(), "/a b", "/s v", false),
+            std::vector<std::string>({"srun", "-N", "2", "env", "LD_LIBRARY_PATH=/a b", preload,
+                                      "FGMPI_CHECKPOINT_DIR=/s v", "/usr/bin/hydra_pmi_proxy",
+                                      "--proxy-id", "-1"}));
   Arguments direct({"/usr/bin/hydra_pmi_proxy", "--x"});
   EXPECT_FALSE(goes_through_shell(direct.argv()));
   Arguments other({"ssh", "node", "\"ls\""});
