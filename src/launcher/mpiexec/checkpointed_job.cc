@@ -41,17 +41,28 @@ constexpr int kMostTries = 3;
 /// The signals that count as the failure of a process. Those that people send are not among these.
 constexpr int kFailures[] = {SIGKILL, SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 
-/// The file by which a proxy says that such a signal has ended a process.
-std::string file_of_killed(const std::string& folder, int number) {
-  return folder + "/" + kKilledPrefix + std::to_string(number);
+bool has_file(const std::string& folder, const std::string& name) {
+  return access((folder + "/" + name).c_str(), F_OK) == 0;
 }
 
 /// The signal that has killed a process of the job; 0: none has. Hydra's status does not tell:
 /// programs may end with the same number.
 int signal_of_killed(const std::string& folder) {
+  const std::string prefix = has_file(folder, kGuarded) ? kKilledPrefix : kReportedPrefix;
   for (const int number : kFailures)
-    if (access(file_of_killed(folder, number).c_str(), F_OK) == 0) return number;
+    if (has_file(folder, prefix + std::to_string(number))) return number;
   return 0;
+}
+
+/// Removes what an earlier job has left of these files.
+void remove_records(const std::string& folder) {
+  std::error_code failed;
+  for (const int number : kFailures)
+    for (const char* prefix : {kKilledPrefix, kReportedPrefix})
+      fs::remove(folder + "/" + prefix + std::to_string(number), failed);
+  for (const char* name : {kGuarded, kGoesBack, kLostHosts, checkpoint::kWanted, checkpoint::kLeft,
+                           checkpoint::kStays})
+    fs::remove(folder + "/" + name, failed);
 }
 
 /// The options of a command line that a restart needs, too: not those that the checkpoint knows.
@@ -192,16 +203,46 @@ void CheckpointedJob::ask(const char* wish) {
     std::fprintf(stderr, "mpiexec: -checkpoint: %s: %s\n", file.c_str(), failed.message().c_str());
 }
 
-void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int killed_by) const {
+Status CheckpointedJob::leave_hosts_out(const std::vector<LostHost>& lost, Words* options,
+                                        int64_t* processes, std::string* cause,
+                                        std::string* places) const {
+  JobHosts hosts;
+  FGMPI_TRY(JobHosts::find(*options, &hosts));
+  const Words names = hosts.leave_out(lost);
+  *cause = names.size() > 1 ? "hosts " : "host ";
+  for (const std::string& name : names) *cause += (&name != names.data() ? ", " : "") + name;
+  *cause += names.size() > 1 ? " were lost" : " was lost";
+  if (names.empty()) *cause = "a proxy of the launcher has ended";
+  if (hosts.empty()) return error(MPI_ERR_OTHER, "%s: no host is left", cause->c_str());
+  if (names.empty()) return {};
+  *processes = hosts.processes_left(*processes);
+  *places = ": " + hosts.describe(*processes);
+  return hosts.rewrite(folder_, options);
+}
+
+void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int killed_by,
+                              const std::vector<LostHost>& lost) const {
   uint64_t number = 0, before = 0;
   int tries = 0;
   if (const char* text = environment::text(environment::kRestarts))
     std::sscanf(text, "%" SCNu64 ":%d", &before, &tries);
-  if (const Status found = checkpoint::find_checkpoint(folder_, &number); !found.ok()) {
+  Words options = wishes.options;
+  int64_t left = lost.empty() ? std::max<int64_t>(wishes.processes - 1, 1) : wishes.processes;
+  std::string cause, places;
+  Status found = checkpoint::find_checkpoint(folder_, &number);
+  if (found.ok() && lost.empty())
+    cause = "a process was killed by signal " + std::to_string(killed_by) + " (" +
+            strsignal(killed_by) + ")";
+  else if (found.ok())
+    found = leave_hosts_out(lost, &options, &left, &cause, &places);
+  if (!found.ok()) {
     std::fprintf(stderr, "mpiexec: -restart-on-failure: %s\n", found.what().c_str());
     return;
   }
-  tries = number == before ? tries + 1 : 1;
+  // The loss of a host is no failure of the program, which would fail again.
+  const bool left_out = options != wishes.options;
+  if (number != before) tries = 0;
+  tries += !left_out;
   if (tries > kMostTries) {
     std::fprintf(stderr,
                  "mpiexec: -restart-on-failure: the job has failed %d times from checkpoint "
@@ -209,19 +250,16 @@ void CheckpointedJob::go_back(const LaunchPlan::Checkpoint& wishes, int killed_b
                  kMostTries, number);
     return;
   }
-  const int64_t left = std::max<int64_t>(wishes.processes - 1, 1);
-  std::fprintf(stderr,
-               "mpiexec: a process was killed by signal %d (%s): the job goes on from checkpoint "
-               "%" PRIu64 " with %s\n",
-               killed_by, strsignal(killed_by), number,
-               count_words(static_cast<uint64_t>(left), "process").c_str());
-  start_again(wishes, left, std::to_string(number) + ":" + std::to_string(tries));
+  std::fprintf(stderr, "mpiexec: %s: the job goes on from checkpoint %" PRIu64 " with %s%s\n",
+               cause.c_str(), number, count_words(static_cast<uint64_t>(left), "process").c_str(),
+               places.c_str());
+  start_again(options, left, std::to_string(number) + ":" + std::to_string(tries));
 }
 
-void CheckpointedJob::start_again(const LaunchPlan::Checkpoint& wishes, int64_t processes,
+void CheckpointedJob::start_again(const Words& options, int64_t processes,
                                   const std::string& restarts) const {
   Words words = {"mpiexec"};
-  const Words kept = options_to_keep(wishes.options);
+  const Words kept = options_to_keep(options);
   words.insert(words.end(), kept.begin(), kept.end());
   words.insert(words.end(), {"-restart", folder_, "-n", std::to_string(processes)});
   Words variables = environment_;
@@ -239,10 +277,8 @@ bool CheckpointedJob::has_left() const {
 
 int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string& hydra,
                          char* const* arguments) {
-  std::error_code failed;
-  for (const char* file : {checkpoint::kWanted, checkpoint::kLeft, checkpoint::kStays})
-    fs::remove(folder_ + "/" + file, failed);
-  for (const int number : kFailures) fs::remove(file_of_killed(folder_, number), failed);
+  remove_records(folder_);
+  if (wishes.on_failure) std::ofstream(folder_ + "/" + kGoesBack);
   resizes_.listen();
   keep_signal(SIGUSR2);
   asked_at_ = now_ns();
@@ -253,11 +289,13 @@ int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string
   name_complete_checkpoints();
   if (has_left()) {
     resizes_.answer("");
-    start_again(wishes, wanted_, "");
+    start_again(wishes.options, wanted_, "");
   }
   const int killed_by = signal_of_killed(folder_);
-  if (wishes.on_failure && status != 0 && killed_by != 0 && signal_sent_to_job() == 0)
-    go_back(wishes, killed_by);
+  const std::vector<LostHost> lost = read_lost_hosts(folder_ + "/" + kLostHosts);
+  if (wishes.on_failure && status != 0 && (killed_by != 0 || !lost.empty()) &&
+      signal_sent_to_job() == 0)
+    go_back(wishes, killed_by, lost);
   return status;
 }
 

@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "launcher/mpiexec/command_line.h"
+#include "launcher/mpiexec/job_hosts.h"
 #include "launcher/mpiexec/resize_requests.h"
 
 namespace fgmpi::launcher {
@@ -39,11 +41,16 @@ class CheckpointedJob {
   void refuse_to_resize(const std::string& reason);
   /// Has the job ended since it has left its processes to others?
   bool has_left() const;
-  /// Goes on from the latest checkpoint. Returns where there is nothing to go back to.
-  void go_back(const LaunchPlan::Checkpoint& wishes, int killed_by) const;
-  /// Executes mpiexec -restart. Returns only with an error.
-  void start_again(const LaunchPlan::Checkpoint& wishes, int64_t processes,
-                   const std::string& restarts) const;
+  /// Goes on from the latest checkpoint, with a process less where one was killed, and without the
+  /// hosts that are lost. Returns where there is nothing to go back to, or no host.
+  void go_back(const LaunchPlan::Checkpoint& wishes, int killed_by,
+               const std::vector<LostHost>& lost) const;
+  /// Takes lost hosts out of the options. Returns what happened, in words, and how many processes
+  /// go on, in words and as a number.
+  Status leave_hosts_out(const std::vector<LostHost>& lost, Words* options, int64_t* processes,
+                         std::string* cause, std::string* places) const;
+  /// Executes mpiexec -restart. `options`: of its command line. Returns only with an error.
+  void start_again(const Words& options, int64_t processes, const std::string& restarts) const;
 
   std::string folder_;
   Words environment_;
