@@ -27,15 +27,18 @@ kill_host() { # kill_host I: all processes of the host end at once
   [ -z "$pids" ] || kill -KILL $pids 2>/dev/null
 }
 unplug() { ip link set "v$1" down; }
-# ranks_go_on LINES: waits until so many restarts have said that they go on, and until the job saves again.
+latest() { find saved -maxdepth 1 -name '[0-9]*' ! -name '*.tmp' -printf '%f\n' | sort -n | tail -1; }
+# ranks_go_on LINES: waits until so many restarts have said that they go on, and the job saves again or has ended. Before its proxies
+# have connected, hydra does not notice that a host is lost.
 ranks_go_on() {
-  local i
-  for ((i = 0; i < 600; i++)); do
-    [ "$(grep -c 'the job goes on from checkpoint' out)" -ge "$1" ] && return
+  local i before
+  for ((i = 0; i < 900; i++)); do
+    if [ -z "${before:-}" ] && [ "$(grep -c 'the job goes on from checkpoint' out)" -ge "$1" ]; then before=$(latest); fi
+    [ -n "${before:-}" ] && [ "$(latest)" -gt "$before" ] && return
     kill -0 $job 2>/dev/null || return
     sleep 0.1
   done
-  fail "no restart within a minute"
+  fail "no restart within a minute and a half"
 }
 start_job() { # start_job STEPS OPTION...: in $job
   local steps=$1
@@ -60,7 +63,7 @@ while [ $lost -lt "$count" ]; do
   jobs=$((jobs + 1)) here=0
   if [ $((jobs % 2)) = 1 ]; then how=(-hosts "$MULTIHOST_HOSTS"); else how=(-f "$work/hosts"); fi
   start_job 1500 "$@" "${how[@]}"
-  for victim in $(shuf -i 1-4 -n 3 --random-source=<(yes $RANDOM)); do
+  for victim in $(shuf -i 1-4 -n 3 --random-source=<(yes "$RANDOM")); do
     [ $lost -lt "$count" ] || break
     sleep 0.$((RANDOM % 900 + 100))
     kill -0 $job 2>/dev/null || fail "the job has ended before $((here + 1)) hosts were lost"

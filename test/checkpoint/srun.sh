@@ -64,7 +64,7 @@ for drops in "" yes; do
     for _ in $(seq 600); do [ -d saved/1 ] && break; sleep 0.05; done
     [ -d saved/1 ] || fail "no checkpoint was taken"
     sleep 0.$((RANDOM % 400 + 100))
-    kill -KILL "$(pgrep -x "$name" | sort -R --random-source=<(yes $RANDOM) | head -1)"
+    kill -KILL "$(pgrep -x "$name" | sort -R --random-source=<(yes "$RANDOM") | head -1)"
     wait $job || fail "the job ended with $? behind a kill${drops:+, without the guard}"
     grep -q 'was killed by signal 9 (Killed): the job goes on' out || fail "nobody said that the job goes on${drops:+, without the guard}"
     grep -q 'No Errors' out || fail "the results are others behind a kill${drops:+, without the guard}"
