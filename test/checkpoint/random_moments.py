@@ -23,6 +23,12 @@ HDF5 = Path("/usr/include/hdf5/mpich")
 HDF5_LIBRARIES = next(iter(sorted(Path("/usr/lib").glob("*/hdf5/mpich"))), Path("/"))
 LIMIT = 150  # seconds a run
 TOPICS = "pt2pt coll comm attr datatype topo group old_style fortran rma file".split()
+# Programs of test/mpi that remember which ranks shared a process, and so go on in as many processes as before.
+BY_PROCESSES = {
+    "coll/reproducible": "the order in which floating-point numbers are added follows the processes",
+    "comm/memory": "communicators take 4 bytes for each process where these do not host equally many members",
+    "comm/split_type_inter": "it splits communicators by process and expects the members of its start",
+}
 # What differs between two runs of a program.
 VARIES = re.compile(r"\d+\.\d+ s\b|\d+\.\d+ of the time")
 LATE = "ranks have begun to finalize"
@@ -42,6 +48,7 @@ class Program:
     flags: str = ""
     # Why a job of this program may not be saved, which leaves it undisturbed.
     refusal: str = None
+    same_processes: bool = False  # it goes on in as many as it had
 
     def build(self, bin_folder, work):
         if not self.source:
@@ -91,7 +98,7 @@ def programs_of_mpi(folder, names):
                 continue
             shapes = HERE.parent / "mpi" / topic / (path.name + ".shapes")
             if not shapes.exists() or "3x2" in shapes.read_text().splitlines():
-                yield Program(name, 6, path=path, refusal="no checkpoint is taken")
+                yield Program(name, 6, path=path, refusal="no checkpoint is taken", same_processes=name in BY_PROCESSES)
 
 
 class Job:
@@ -99,7 +106,7 @@ class Job:
 
     def __init__(self, bin_folder, folder, program, draw):
         self.bin, self.program, self.draw, self.folder = bin_folder, program, draw, folder
-        self.story, self.number = [], 0
+        self.story, self.number, self.processes = [], 0, 0
 
     def run(self, options, microseconds, command=()):
         """Returns what it has printed, and on standard error."""
@@ -123,13 +130,13 @@ class Job:
         self.folder.mkdir(parents=True)
         self.story, self.number = [], 0
         ranks = self.program.ranks
-        processes = processes or self.draw.choice([p for p in range(1, 5) if ranks % p == 0])
-        return self.run(["-checkpoint", "saved0", "-n", processes, "-nfg", ranks // processes], microseconds,
+        self.processes = processes or self.draw.choice([p for p in range(1, 5) if ranks % p == 0])
+        return self.run(["-checkpoint", "saved0", "-n", self.processes, "-nfg", ranks // self.processes], microseconds,
                         [self.program.path, *self.program.arguments.split()])
 
     def go_on(self, microseconds):
         before, self.number = f"saved{self.number}", self.number + 1
-        processes = self.draw.randint(1, min(self.program.ranks, 5))
+        processes = self.processes if self.program.same_processes else self.draw.randint(1, min(self.program.ranks, 5))
         return self.run(["-restart", before, "-checkpoint", f"saved{self.number}", "-n", processes], microseconds)
 
     def was_saved(self):
