@@ -150,7 +150,7 @@ void report_loss(const Task& task) {
     line.add("it has ended");
   } else if (status & 0x7f) {
     unsigned number = status & 0x7f;
-    line.add(kKilledBy);
+    line.add(kKilledBy.data(), kKilledBy.size());
     line.add_number(number);
     if (const char* name = sigabbrev_np(static_cast<int>(number))) {
       line.add(" (SIG");
