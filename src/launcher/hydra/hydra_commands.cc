@@ -48,15 +48,17 @@ std::vector<std::string> words_with_guard(char* const* argv, const char* library
   for (; *argv; ++argv) {
     if (!found && std::strstr(*argv, kProxy)) {
       found = true;
-      std::string preload = "LD_PRELOAD=";
-      preload += kHydraGuard;
+      const auto set = [&](const char* name, const std::string& text) {
+        std::string word = name;
+        word += '=';
+        word += text;
+        words.push_back(std::move(word));
+      };
       words.push_back("env");
-      words.push_back("LD_LIBRARY_PATH=" + value(library_path));
-      words.push_back(std::move(preload));
-      if (checkpoints)
-        words.push_back(std::string(environment::name(environment::kCheckpointFolder)) + "=" +
-                        value(checkpoints));
-      if (survives) words.push_back(std::string(environment::name(environment::kFt)) + "=1");
+      set("LD_LIBRARY_PATH", value(library_path));
+      set("LD_PRELOAD", kHydraGuard);
+      if (checkpoints) set(environment::name(environment::kCheckpointFolder), value(checkpoints));
+      if (survives) set(environment::name(environment::kFt), "1");
     }
     words.push_back(*argv);
   }
