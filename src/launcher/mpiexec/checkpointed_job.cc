@@ -177,19 +177,42 @@ void CheckpointedJob::ask_if_due(const LaunchPlan::Checkpoint& wishes) {
   const bool due = wishes.every_ms && now - asked_at_ >= wishes.every_ms * 1'000'000;
   if (signalled || due) ask(signalled ? "save" : checkpoint::kWantedByTime);
   std::error_code failed;
-  if (wanted_ != 0 && fs::remove(folder_ + "/" + checkpoint::kStays, failed))
-    refuse_to_resize("the job cannot be saved now; its standard error says why");
-  if (wanted_ != 0) return;
-  wanted_ = resizes_.take();
-  if (wanted_ > wishes.ranks)
-    refuse_to_resize("the job has " + count_words(static_cast<uint64_t>(wishes.ranks), "rank") +
-                     "; allowed are as many processes, or fewer");
-  if (wanted_ != 0) ask(checkpoint::kWantedLeaving);
+  if (next_.processes != 0 && fs::remove(folder_ + "/" + checkpoint::kStays, failed))
+    refuse_request("the job cannot be saved now; its standard error says why");
+  if (next_.processes == 0) take_request(wishes);
 }
 
-void CheckpointedJob::refuse_to_resize(const std::string& reason) {
+void CheckpointedJob::take_request(const LaunchPlan::Checkpoint& wishes) {
+  const ResizeRequest request = resizes_.take();
+  if (!request.any()) return;
+  next_ = {request.processes, wishes.options};
+  if (!request.leaves.empty()) {
+    const Status left = leave_host(wishes, request.leaves);
+    if (!left.ok()) return refuse_request(left.what());
+  } else if (request.processes > wishes.ranks) {
+    return refuse_request("the job has " +
+                          count_words(static_cast<uint64_t>(wishes.ranks), "rank") +
+                          "; allowed are as many processes, or fewer");
+  }
+  ask(checkpoint::kWantedLeaving);
+}
+
+Status CheckpointedJob::leave_host(const LaunchPlan::Checkpoint& wishes, const std::string& host) {
+  JobHosts hosts;
+  FGMPI_TRY(JobHosts::find(wishes.options, &hosts));
+  const std::string allowed = hosts.names();
+  if (hosts.empty()) return error(MPI_ERR_ARG, "the job was started without names of hosts");
+  if (hosts.leave_out({{-1, host}}).empty())
+    return error(MPI_ERR_ARG, "%s: the job has no such host; allowed are %s", host.c_str(),
+                 allowed.c_str());
+  if (hosts.empty()) return error(MPI_ERR_ARG, "%s: no host would be left", host.c_str());
+  next_.processes = hosts.processes_left(wishes.processes);
+  return hosts.rewrite(folder_, &next_.options);
+}
+
+void CheckpointedJob::refuse_request(const std::string& reason) {
   resizes_.answer(reason);
-  wanted_ = 0;
+  next_ = {};
 }
 
 void CheckpointedJob::ask(const char* wish) {
@@ -272,7 +295,7 @@ void CheckpointedJob::start_again(const Words& options, int64_t processes,
 
 bool CheckpointedJob::has_left() const {
   std::error_code failed;
-  return wanted_ != 0 && fs::exists(folder_ + "/" + checkpoint::kLeft, failed);
+  return next_.processes != 0 && fs::exists(folder_ + "/" + checkpoint::kLeft, failed);
 }
 
 int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string& hydra,
@@ -289,7 +312,7 @@ int CheckpointedJob::run(const LaunchPlan::Checkpoint& wishes, const std::string
   name_complete_checkpoints();
   if (has_left()) {
     resizes_.answer("");
-    start_again(wishes.options, wanted_, "");
+    start_again(next_.options, next_.processes, "");
   }
   const int killed_by = signal_of_killed(folder_);
   const std::vector<LostHost> lost = read_lost_hosts(folder_ + "/" + kLostHosts);

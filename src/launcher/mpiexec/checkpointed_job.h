@@ -38,7 +38,11 @@ class CheckpointedJob {
   void ask_if_due(const LaunchPlan::Checkpoint& wishes);
   /// Asks the job for a checkpoint. `wish`: the file's first word (checkpoint/file/folder.h).
   void ask(const char* wish);
-  void refuse_to_resize(const std::string& reason);
+  /// Takes a request for other processes, where there is one: says in next_ how the job goes on,
+  /// or answers why it cannot.
+  void take_request(const LaunchPlan::Checkpoint& wishes);
+  Status leave_host(const LaunchPlan::Checkpoint& wishes, const std::string& host);
+  void refuse_request(const std::string& reason);
   /// Has the job ended since it has left its processes to others?
   bool has_left() const;
   /// Goes on from the latest checkpoint, with a process less where one was killed, and without the
@@ -58,7 +62,11 @@ class CheckpointedJob {
   int asked_by_signal_ = 0;  ///< signals that were answered
   uint64_t asked_ = 0;       ///< times
   ResizeRequests resizes_;
-  int64_t wanted_ = 0;  ///< processes that -resize asks for; 0: nobody does
+  /// How the job goes on once it has left its processes, as somebody has asked for.
+  struct NextStart {
+    int64_t processes = 0;  ///< 0: nobody has
+    Words options;          ///< of the command line
+  } next_;
 };
 
 }  // namespace fgmpi::launcher

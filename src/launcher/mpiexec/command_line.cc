@@ -180,7 +180,7 @@ class Parser {
     if (name == "predict-compute") return compute_model(&o, plan);
     if (name == "predict-contention") return contention_model(&o, plan);
     if (name == "fuzz") return fuzzing(&o, plan);
-    if (name == "resize") return resizing(&o, plan);
+    if (name == "resize" || name == "leave") return resizing(&o, plan);
     if (name == "checkpoint-every") return interval(&o, &plan->checkpoint.every_ms);
     if (name == "x") return exported_variable(&o, s);
     if (name == "initial-errhandler") return initial_errhandler(&o, s);
@@ -439,10 +439,12 @@ class Parser {
     return {};
   }
 
-  /// Applies -resize N PID.
+  /// Applies -resize N PID and -leave HOST PID.
   Status resizing(Option* o, LaunchPlan* plan) {
-    plan->action = LaunchPlan::kResize;
-    FGMPI_TRY(number(o, &plan->checkpoint.processes));
+    const bool leaves = o->name == "leave";
+    plan->action = leaves ? LaunchPlan::kLeave : LaunchPlan::kResize;
+    FGMPI_TRY(leaves ? value_of(o) : number(o, &plan->checkpoint.processes));
+    if (leaves) plan->checkpoint.leaves = o->value;
     const auto pid = at_ < words_.size() ? parse_int(words_[at_]) : std::nullopt;
     if (!pid || *pid < 1 || at_ + 1 != words_.size())
       return error(MPI_ERR_ARG, "%s: allowed is the process id of an mpiexec behind it",

@@ -29,7 +29,7 @@ struct ReportWishes {
 
 /// What mpiexec does with a command line.
 struct LaunchPlan {
-  enum Action { kRun, kHelp, kVersion, kResize } action = kRun;
+  enum Action { kRun, kHelp, kVersion, kResize, kLeave } action = kRun;
   Words hydra;  ///< arguments for mpiexec.hydra, without its name
   /// True where -nfg or -ranks is given: variables of that name in the environment do not count.
   bool counted = false;
@@ -94,7 +94,8 @@ struct LaunchPlan {
     bool on_failure = false;  ///< -restart-on-failure
     int64_t processes = 0;    ///< of the job; -resize: the wanted ones
     int64_t ranks = 0;        ///< of the job
-    int64_t pid = 0;          ///< -resize: of the other mpiexec
+    int64_t pid = 0;          ///< -resize, -leave: of the other mpiexec
+    std::string leaves;       ///< -leave: the host
     Words options;            ///< of the command line, up to the program
     bool any() const { return !folder.empty() || !restart.empty(); }
   } checkpoint;

@@ -169,6 +169,12 @@ std::string JobHosts::name_of(const LostHost& lost) const {
   return {};
 }
 
+std::string JobHosts::names() const {
+  std::string text;
+  for (const Host& host : hosts_) text += (text.empty() ? "" : ", ") + host.name;
+  return text;
+}
+
 Words JobHosts::leave_out(const std::vector<LostHost>& lost) {
   Words names;
   for (const LostHost& each : lost) {

@@ -34,6 +34,8 @@ class JobHosts {
   static Status find(const Words& options, JobHosts* hosts);
 
   bool empty() const { return hosts_.empty(); }
+  /// The names, separated by commas.
+  std::string names() const;
   /// Takes hosts out, and returns their names.
   Words leave_out(const std::vector<LostHost>& lost);
   /// How many of a job's processes go on behind leave_out(): all that had a slot each and have one

@@ -86,6 +86,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -restart DIR      goes on from the latest checkpoint, in as many processes as -n says
   -restart-on-failure    does so by itself when a process was killed
   -resize N PID     lets the job of the mpiexec PID, started with -checkpoint, go on in N processes
+  -leave HOST PID   lets it go on without this host
   -initial-errhandler H  the error handler of MPI_COMM_WORLD and MPI_COMM_SELF at first: mpi_errors_return, ...
   -configfile F     takes programs and their options from F, one program a line
   -help, -version   this text; the version
@@ -389,9 +390,10 @@ int main(int argc, char** argv) {
     std::printf("mpiexec (Finegrain MPI) %s\n", FGMPI_VERSION);
     return 0;
   }
-  if (plan.action == LaunchPlan::kResize) {
-    end_unless_ok(fgmpi::launcher::ask_to_resize(plan.checkpoint.processes,
-                                                 static_cast<pid_t>(plan.checkpoint.pid)));
+  if (plan.action == LaunchPlan::kResize || plan.action == LaunchPlan::kLeave) {
+    end_unless_ok(
+        fgmpi::launcher::ask_to_change({plan.checkpoint.processes, plan.checkpoint.leaves},
+                                       static_cast<pid_t>(plan.checkpoint.pid)));
     return 0;
   }
   for (const std::string& report : plan.check_reports)

@@ -1,4 +1,4 @@
-// Both ends of mpiexec -resize.
+// Both ends of mpiexec -resize and -leave.
 #include "launcher/mpiexec/resize_requests.h"
 
 #include <mpi.h>
@@ -17,6 +17,13 @@ namespace fgmpi::launcher {
 namespace {
 
 constexpr size_t kMostAnswer = 1024;
+constexpr size_t kMostHostName = 256;
+
+/// A request, as it is sent.
+struct SentRequest {
+  int64_t processes;
+  char leaves[kMostHostName];  ///< up to its zero byte
+};
 
 /// A name that is no file, and ends with the process.
 socklen_t address_of(pid_t pid, sockaddr_un* address) {
@@ -53,18 +60,20 @@ void ResizeRequests::listen() {
   }
 }
 
-int64_t ResizeRequests::take() {
-  if (listening_ < 0 || asking_ >= 0) return 0;
+ResizeRequest ResizeRequests::take() {
+  if (listening_ < 0 || asking_ >= 0) return {};
   asking_ = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (asking_ < 0) return 0;
-  int64_t processes = 0;
+  if (asking_ < 0) return {};
+  SentRequest sent{};
   const timeval soon{1, 0};
   setsockopt(asking_, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
-  if (is_allowed(asking_) && recv(asking_, &processes, sizeof processes, 0) == sizeof processes &&
-      processes > 0)
-    return processes;
+  if (is_allowed(asking_) && recv(asking_, &sent, sizeof sent, 0) == sizeof sent &&
+      sent.processes >= 0 && sent.leaves[kMostHostName - 1] == 0) {
+    const ResizeRequest request = {sent.processes, sent.leaves};
+    if (request.any()) return request;
+  }
   answer("the request was not understood");
-  return 0;
+  return {};
 }
 
 void ResizeRequests::answer(const std::string& text) {
@@ -75,7 +84,13 @@ void ResizeRequests::answer(const std::string& text) {
   asking_ = -1;
 }
 
-Status ask_to_resize(int64_t processes, pid_t pid) {
+Status ask_to_change(const ResizeRequest& request, pid_t pid) {
+  const char* const option = request.leaves.empty() ? "-resize" : "-leave";
+  SentRequest sent{request.processes, {}};
+  if (request.leaves.size() >= kMostHostName)
+    return error(MPI_ERR_ARG, "%s: the host's name has %zu characters; allowed are %zu", option,
+                 request.leaves.size(), kMostHostName - 1);
+  request.leaves.copy(sent.leaves, kMostHostName - 1);
   sockaddr_un address;
   const socklen_t length = address_of(pid, &address);
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -88,16 +103,16 @@ Status ask_to_resize(int64_t processes, pid_t pid) {
     if (i > 0) usleep(50'000);
     connected = connect(fd, reinterpret_cast<sockaddr*>(&address), length) == 0;
   }
-  if (connected && send(fd, &processes, sizeof processes, MSG_NOSIGNAL) == sizeof processes)
+  if (connected && send(fd, &sent, sizeof sent, MSG_NOSIGNAL) == sizeof sent)
     got = recv(fd, text, kMostAnswer, 0);
   if (fd >= 0) close(fd);
   if (!connected)
     return error(MPI_ERR_ARG,
-                 "-resize: process %d is no mpiexec that can do that; allowed is one that was "
+                 "%s: process %d is no mpiexec that can do that; allowed is one that was "
                  "started with -checkpoint or -restart",
-                 static_cast<int>(pid));
-  if (got <= 0) return error(MPI_ERR_ARG, "-resize: the job has ended");
-  if (text[0]) return error(MPI_ERR_ARG, "-resize: %s", text);
+                 option, static_cast<int>(pid));
+  if (got <= 0) return error(MPI_ERR_ARG, "%s: the job has ended", option);
+  if (text[0]) return error(MPI_ERR_ARG, "%s: %s", option, text);
   return {};
 }
 

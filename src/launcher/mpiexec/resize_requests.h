@@ -1,5 +1,5 @@
-// mpiexec -resize N PID: another mpiexec asks the one of a running job for another number of
-// processes, over a socket that is named after its process id.
+// mpiexec -resize N PID and -leave HOST PID: another mpiexec asks the one of a running job for
+// another number of processes, or to leave a host, over a socket that is named after its process id.
 //
 // Thread rule: one thread.
 #pragma once
@@ -13,6 +13,12 @@
 
 namespace fgmpi::launcher {
 
+struct ResizeRequest {
+  int64_t processes = 0;    ///< 0: as many as the other hosts have room for
+  std::string leaves = {};  ///< the host that the job is to leave; "": none
+  bool any() const { return processes != 0 || !leaves.empty(); }
+};
+
 /// The requests to this mpiexec. One is answered at a time.
 class ResizeRequests {
  public:
@@ -23,8 +29,8 @@ class ResizeRequests {
 
   /// Requests may come from now on.
   void listen();
-  /// The number of processes that somebody asks for; 0: nobody does. Returns at once.
-  int64_t take();
+  /// What somebody asks for, if anybody does. Returns at once.
+  ResizeRequest take();
   /// Answers the request that take() has returned: "" it is done, else why not.
   void answer(const std::string& text);
 
@@ -33,6 +39,6 @@ class ResizeRequests {
 };
 
 /// Asks the mpiexec with this process id, and waits for its answer. Errors: MPI_ERR_ARG.
-Status ask_to_resize(int64_t processes, pid_t pid);
+Status ask_to_change(const ResizeRequest& request, pid_t pid);
 
 }  // namespace fgmpi::launcher

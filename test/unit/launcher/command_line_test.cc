@@ -351,8 +351,14 @@ TEST(CommandLine, Resize) {
   EXPECT_EQ(plan.action, LaunchPlan::kResize);
   EXPECT_EQ(plan.checkpoint.processes, 3);
   EXPECT_EQ(plan.checkpoint.pid, 4711);
+  LaunchPlan leaving;
+  ASSERT_TRUE(make_plan(words("-leave node3 4711"), kSetting, &leaving).ok());
+  EXPECT_EQ(leaving.action, LaunchPlan::kLeave);
+  EXPECT_EQ(leaving.checkpoint.leaves, "node3");
+  EXPECT_EQ(leaving.checkpoint.pid, 4711);
   for (const char* line :
-       {"-resize", "-resize 0 7", "-resize 3", "-resize 3 x", "-resize 3 0", "-resize 3 7 p"}) {
+       {"-leave", "-leave a", "-leave a x", "-leave a 7 p", "-resize", "-resize 0 7", "-resize 3",
+        "-resize 3 x", "-resize 3 0", "-resize 3 7 p"}) {
     LaunchPlan refused;
     EXPECT_FALSE(make_plan(words(line), kSetting, &refused).ok()) << line;
   }
