@@ -19,9 +19,10 @@ bool has_pair(char* const* argv, std::string_view name, std::string_view value);
 /// True where a shell starts the proxy, as behind ssh: then hydra writes the proxy's path
 /// in quotes.
 bool goes_through_shell(char* const* argv);
-/// The arguments of a program that starts proxies (ssh, srun), with a command in front of the proxy's
-/// that loads the guard into the proxy. Values are quoted for a shell where one starts the proxy. `library_path`: LD_LIBRARY_PATH, or nullptr. `checkpoints`:
-/// the job's folder of checkpoints, or nullptr.
+/// The arguments of a program that starts proxies (ssh, srun), with a command in front of the
+/// proxy's that loads the guard into the proxy. Values are quoted where a shell starts the proxy.
+/// `library_path`: LD_LIBRARY_PATH, or nullptr. `checkpoints`: the job's folder of checkpoints, or
+/// nullptr.
 std::vector<std::string> words_with_guard(char* const* argv, const char* library_path,
                                           const char* checkpoints, bool survives);
 /// The value of LD_PRELOAD without the guard.

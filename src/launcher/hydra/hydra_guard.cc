@@ -10,8 +10,8 @@
 // 2. A host that can no longer be reached. Its processes notice that (src/liveness/lifeline.h), but
 //    hydra would wait for the lost host's answer as long as TCP does: a quarter of an hour. Here
 //    the connections that hydra accepts have keep-alive, so that hydra's own handling of a lost
-//    connection ends the job. Where ranks are saved, lost hosts are recorded (hydra_hosts.h), so that
-//    mpiexec can leave them out when the job goes on.
+//    connection ends the job. Where ranks are saved, lost hosts are recorded (hydra_hosts.h), so
+//    that mpiexec can leave them out when the job goes on.
 // 3. A process that was killed. Here the line that names its ranks (src/liveness/report_line.h) is
 //    passed on once, and hydra's own report is suppressed.
 // 4. SIGINT or SIGTERM to mpiexec: about one time in ten hydra ends with status 0. Here the status

@@ -3,9 +3,11 @@
 //
 // A host counts as lost when the connection to its proxy ends before hydra has closed it: a proxy
 // that ends by itself first reports the statuses of its processes, whereupon hydra closes the
-// connection. Processes of other hosts may find out earlier, and end the job, and so hydra. The names of hosts are those by which hydra calls the programs that start proxies.
-// The processes that become these programs record them in a file without a name, which they share
-// with mpiexec.hydra:
+// connection. Processes of other hosts may find out earlier, and end the job, and so hydra.
+//
+// The names of hosts are those by which hydra calls the programs that start proxies. The processes
+// that become these programs record them in a file without a name, which they share with
+// mpiexec.hydra:
 //
 //   1 node7            the proxy 1 runs on node7
 //   -1 node1,node2     one command starts all proxies (srun): the proxy 0 runs on node1

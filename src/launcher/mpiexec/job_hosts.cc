@@ -141,23 +141,23 @@ Status JobHosts::find(const Words& options, JobHosts* hosts) {
   }
   if (hosts->empty()) FGMPI_TRY(hosts->add_from_environment());
   if (each > 0)
-    for (Host& host : hosts->hosts_) host.slots = each;
+    for (NamedHost& host : hosts->hosts_) host.slots = each;
   hosts->slots_before_ = hosts->slots();
   return {};
 }
 
 int64_t JobHosts::slots() const {
   int64_t sum = 0;
-  for (const Host& host : hosts_) sum += host.slots;
+  for (const NamedHost& host : hosts_) sum += host.slots;
   return sum;
 }
 
 std::string JobHosts::name_of(const LostHost& lost) const {
-  for (const Host& host : hosts_)
+  for (const NamedHost& host : hosts_)
     if (host.name == lost.name) return host.name;
   if (lost.process >= 0 && !hosts_.empty()) {
     int64_t left = lost.process % slots();
-    const auto has = [&](const Host& host) { return (left -= host.slots) < 0; };
+    const auto has = [&](const NamedHost& host) { return (left -= host.slots) < 0; };
     return std::find_if(hosts_.begin(), hosts_.end(), has)->name;
   }
   // Lines of one host that follow each other have one proxy.
@@ -181,7 +181,7 @@ Words JobHosts::leave_out(const std::vector<LostHost>& lost) {
     const std::string name = name_of(each);
     if (!name.empty() && !is_among(name, names)) names.push_back(name);
   }
-  std::erase_if(hosts_, [&](const Host& host) { return is_among(host.name, names); });
+  std::erase_if(hosts_, [&](const NamedHost& host) { return is_among(host.name, names); });
   return names;
 }
 
@@ -196,7 +196,7 @@ std::string JobHosts::describe(int64_t processes) const {
   std::vector<std::pair<std::string, int64_t>> shares;
   const int64_t rounds = processes / slots();
   int64_t rest = processes % slots();
-  for (const Host& host : hosts_) {
+  for (const NamedHost& host : hosts_) {
     const int64_t more = std::min(rest, host.slots), share = rounds * host.slots + more;
     rest -= more;
     const auto same = std::find_if(shares.begin(), shares.end(),
@@ -226,7 +226,7 @@ Status JobHosts::rewrite(const std::string& folder, Words* options) const {
   }
   *options = std::move(kept);
   std::string list;
-  for (const Host& host : hosts_) list += host.text + (by_file_ ? '\n' : ',');
+  for (const NamedHost& host : hosts_) list += host.text + (by_file_ ? '\n' : ',');
   if (!by_file_) {
     list.pop_back();
     options->insert(options->end(), {"-hosts", list});

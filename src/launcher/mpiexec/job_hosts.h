@@ -48,7 +48,7 @@ class JobHosts {
   Status rewrite(const std::string& folder, Words* options) const;
 
  private:
-  struct Host {
+  struct NamedHost {
     std::string name;
     int64_t slots = 1;
     std::string text;  ///< the word or line that names it
@@ -62,7 +62,7 @@ class JobHosts {
   /// "": it has no such host.
   std::string name_of(const LostHost& lost) const;
 
-  std::vector<Host> hosts_;
+  std::vector<NamedHost> hosts_;
   bool by_file_ = false;
   int64_t slots_before_ = 0;
 };
