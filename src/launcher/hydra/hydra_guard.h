@@ -13,8 +13,8 @@ inline constexpr const char* kKilledPrefix = "killed-";
 
 /// Where a proxy runs without the guard, nobody makes those files. So proxies with the guard make
 /// the first of these files. mpiexec.hydra makes the second one, with the number of the signal of
-/// which the first report of a lost process tells (liveness/report_line.h). That process may have
-/// been ended because of another one.
+/// which the first report of a lost process tells (liveness/report_line.h), or the statuses that
+/// proxies send at their end.
 inline constexpr const char *kGuarded = "guarded", *kReportedPrefix = "reported-";
 
 /// mpiexec makes this file where the job is to go on from its checkpoint: then the loss of a host

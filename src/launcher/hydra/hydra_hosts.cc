@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -81,7 +82,29 @@ void ProxyHosts::record_read(int fd, const void* bytes, ssize_t got) {
   if (got > 0 && newcomers_.erase(fd) > 0)
     if (const auto proxy = find_greeter(static_cast<const char*>(bytes), static_cast<size_t>(got)))
       proxies_[fd] = *proxy;
+  if (got > 0 && proxies_.contains(fd)) {
+    const auto count = static_cast<size_t>(got) / sizeof(int);
+    std::vector<int>& last = last_read_[fd];
+    last.assign(static_cast<size_t>(got) % sizeof(int) == 0 ? count : 0, 0);
+    std::memcpy(last.data(), bytes, last.size() * sizeof(int));
+  }
   errno = failure;
+}
+
+void ProxyHosts::record_close(int fd) {
+  newcomers_.erase(fd);
+  if (proxies_.erase(fd) == 0) return;
+  for (const int status : last_read_[fd]) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) any_exited_badly_ = true;
+    if (WIFSIGNALED(status) && killed_by_ == 0) killed_by_ = WTERMSIG(status);
+  }
+  last_read_.erase(fd);
+  // Where a process has ended with a status, its proxy has killed the others.
+  const std::string file = folder_ + "/" + kReportedPrefix + std::to_string(killed_by_);
+  if (any_exited_badly_ && killed_by_ != 0) unlink(file.c_str());
+  if (any_exited_badly_ || killed_by_ == 0) return;
+  const int made = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (made >= 0) syscall(SYS_close, made);
 }
 
 void ProxyHosts::record_loss(int fd) {

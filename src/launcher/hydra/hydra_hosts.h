@@ -22,6 +22,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace fgmpi::launcher {
 
@@ -36,8 +37,10 @@ class ProxyHosts {
   /// Called when hydra has read from a descriptor. `got`: what read() has returned; errno is set,
   /// and stays.
   void record_read(int fd, const void* bytes, ssize_t got);
-  /// Called when hydra closes a descriptor.
-  void record_close(int fd) { newcomers_.erase(fd), proxies_.erase(fd); }
+  /// Called when hydra closes a descriptor. Behind the last message of a proxy, the statuses of its
+  /// processes, it may be recorded that a signal has ended one (kReportedPrefix): where none has
+  /// ended with a bad exit status, for which proxies would have killed the others.
+  void record_close(int fd);
   /// The processes have reported that the host of one of them cannot be reached.
   void record_unreachable(int process) const;
   /// Appends a line to the file kLostHosts of the folder, once for each connection: the proxy's
@@ -51,6 +54,10 @@ class ProxyHosts {
   int launches_;                     ///< the file; -1: there is none
   std::set<int> newcomers_;          ///< descriptors
   std::map<int, uint64_t> proxies_;  ///< by descriptor
+  /// What hydra has read last from each: at the end, the statuses of the proxy's processes.
+  std::map<int, std::vector<int>> last_read_;
+  bool any_exited_badly_ = false;
+  int killed_by_ = 0;  ///< a signal that has ended a process; 0: none has
 };
 
 }  // namespace fgmpi::launcher
