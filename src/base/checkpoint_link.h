@@ -165,3 +165,17 @@ extern "C" __attribute__((visibility("default"))) int fgmpi_visit_comm(const voi
                                                                        size_t bytes);
 /// Ends the use of such a communicator, once its operations have ended.
 extern "C" __attribute__((visibility("default"))) void fgmpi_leave_comm(int comm);
+
+// ---- Error handlers that were set, and those that were not. A program cannot tell one that was
+// never set from MPI_ERRORS_ARE_FATAL, but errors call that of MPI_COMM_WORLD then.
+
+/// The error handler of a communicator or window of the running rank, which the caller does not
+/// free; MPI_ERRHANDLER_NULL where none was set.
+extern "C" __attribute__((visibility("default"))) int fgmpi_own_errhandler(int object);
+/// Sets that. MPI_ERRHANDLER_NULL: the object has none any more. Unlike MPI_Comm_set_errhandler,
+/// this does not make MPI_COMM_SELF answer for errors without an object.
+extern "C" __attribute__((visibility("default"))) void fgmpi_set_own_errhandler(int object,
+                                                                                int errhandler);
+/// Does MPI_COMM_SELF answer for errors of the running rank that have no object, since the program
+/// has set its error handler?
+extern "C" __attribute__((visibility("default"))) bool fgmpi_self_answers();
