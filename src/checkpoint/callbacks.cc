@@ -263,9 +263,14 @@ constexpr int cxx_kind(Form form) {
 }
 
 /// The handle at home of an object with an error, which may be a communicator where the rank is.
+/// MPI_COMM_WORLD answers for one without a handler.
 template <Form form, class Handle>
 Handle object_at_home(const LayerRank& rank, Handle object) {
-  if constexpr (form == Form::kComm) return comm_at_home(rank, object);
+  if constexpr (form == Form::kComm) {
+    const MPI_Comm home = comm_at_home(rank, object);
+    return by_deputy("an error", fgmpi_own_errhandler, home) == MPI_ERRHANDLER_NULL ? MPI_COMM_WORLD
+                                                                                    : home;
+  }
   return object;
 }
 

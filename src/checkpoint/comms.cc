@@ -142,15 +142,23 @@ MPI_Info info_of(const std::vector<std::pair<std::string, std::string>>& content
   return info;
 }
 
+MPI_Errhandler own_errhandler(const LayerRank& rank, int object) {
+  return virtual_of(rank, Object::kErrhandler,
+                    by_deputy("a checkpoint", fgmpi_own_errhandler, object));
+}
+
+void set_own_errhandler(const LayerRank& rank, int object, MPI_Errhandler errhandler) {
+  by_deputy("a checkpoint", fgmpi_set_own_errhandler, object,
+            real_of(rank, Object::kErrhandler, errhandler));
+}
+
 void describe_predefined(LayerRank& rank, MPI_Comm comm, CommDescription* d) {
   char name[MPI_MAX_OBJECT_NAME] = {};
   int length = 0;
   g_next.MPI_Comm_get_name(comm, name, &length);
   d->name.assign(name, static_cast<size_t>(length));
-  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
-  g_next.MPI_Comm_get_errhandler(comm, &handler);
-  d->errhandler = virtual_of(rank, Object::kErrhandler, handler);
-  g_next.MPI_Errhandler_free(&handler);
+  d->errhandler = own_errhandler(rank, comm);
+  d->answers = comm == MPI_COMM_SELF && by_deputy("a checkpoint", fgmpi_self_answers);
   MPI_Info info = MPI_INFO_NULL;
   g_next.MPI_Comm_get_info(comm, &info);
   d->info = contents_of(info);
@@ -183,11 +191,8 @@ bool describe_comm(LayerRank& rank, VirtualComm* comm) {
 }
 
 void restore_extras(LayerRank& rank, MPI_Comm real, const CommDescription& d) {
-  // A communicator that exists has its predefined handler still; to set that of MPI_COMM_SELF would
-  // also change who answers for errors without a communicator.
-  const bool exists = real == MPI_COMM_WORLD || real == MPI_COMM_SELF;
-  const bool was_set = rank.begins_again && d.errhandler != MPI_ERRORS_ARE_FATAL;
-  if (!exists || is_virtual(d.errhandler) || was_set)
+  set_own_errhandler(rank, real, d.errhandler);
+  if (d.answers)
     g_next.MPI_Comm_set_errhandler(real, real_of(rank, Object::kErrhandler, d.errhandler));
   if (!d.name.empty()) g_next.MPI_Comm_set_name(real, d.name.c_str());
   for (const StoredAttribute& a : d.attributes)

@@ -49,6 +49,11 @@ class CommOfMembers {
   bool made_ = false;
 };
 
+/// The error handler (virtual) that was set for a communicator or window (MPI's), or for its parent
+/// before it was made; MPI_ERRHANDLER_NULL where none was.
+MPI_Errhandler own_errhandler(const LayerRank& rank, int object);
+void set_own_errhandler(const LayerRank& rank, int object, MPI_Errhandler errhandler);
+
 // types.cc ----------------------------------------------------------------------------------------
 bool is_permanent_type(MPI_Datatype real);
 /// Is the type nested so often that its description would not fit a rank's stack?

@@ -28,7 +28,8 @@ struct CommDescription {
   std::vector<int> source_weights, target_weights;
   bool weighted = false;
   std::string name;
-  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;  ///< virtual
+  MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;  ///< virtual; null: none was set
+  bool answers = false;  ///< MPI_COMM_SELF: for errors without an object, too
   std::vector<std::pair<std::string, std::string>> info;
   std::vector<StoredAttribute> attributes;
 };

@@ -27,8 +27,10 @@ class CallsOfRank {
 
 /// Gives a communicator here the error handler that answers for it at home.
 void copy_errhandler(const VirtualComm& comm) {
+  const bool is_own = by_deputy("a move", fgmpi_own_errhandler, comm.real) != MPI_ERRHANDLER_NULL;
   MPI_Errhandler at_home = MPI_ERRORS_ARE_FATAL;
-  if (g_next.MPI_Comm_get_errhandler(comm.real, &at_home) != MPI_SUCCESS) return;
+  if (g_next.MPI_Comm_get_errhandler(is_own ? comm.real : MPI_COMM_WORLD, &at_home) != MPI_SUCCESS)
+    return;
   if (!is_made(Object::kErrhandler, at_home)) {
     g_mpi.MPI_Comm_set_errhandler(comm.here, at_home);
     return;

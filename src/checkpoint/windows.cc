@@ -263,10 +263,7 @@ void describe_win(LayerRank& rank, VirtualWin* win) {
   int length = 0;
   g_next.MPI_Win_get_name(win->real, name, &length);
   d->name.assign(name, static_cast<size_t>(length));
-  MPI_Errhandler handler = MPI_ERRORS_ARE_FATAL;
-  g_next.MPI_Win_get_errhandler(win->real, &handler);
-  d->errhandler = virtual_of(rank, Object::kErrhandler, handler);
-  g_next.MPI_Errhandler_free(&handler);
+  d->errhandler = own_errhandler(rank, win->real);
   MPI_Info info = MPI_INFO_NULL;
   g_next.MPI_Win_get_info(win->real, &info);
   d->info = contents_of(info);
@@ -306,7 +303,7 @@ void remake_win(LayerRank& rank, VirtualWin* win) {
   g_next.MPI_Info_free(&info);
   for (const auto& [base, bytes] : win->attached) g_next.MPI_Win_attach(win->real, base, bytes);
   if (!d.name.empty()) g_next.MPI_Win_set_name(win->real, d.name.c_str());
-  g_next.MPI_Win_set_errhandler(win->real, real_of(rank, Object::kErrhandler, d.errhandler));
+  set_own_errhandler(rank, win->real, d.errhandler);
   for (const StoredAttribute& a : d.attributes)
     next_internal().win_set_attr(win->real, real_of(rank, Object::kKeyval, a.keyval), a.value,
                                  a.kind);

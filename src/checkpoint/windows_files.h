@@ -76,7 +76,7 @@ struct RegisteredRepresentation {
 struct WinDescription {
   std::vector<int> members;  ///< as members_of() tells them
   std::string name;
-  MPI_Errhandler errhandler = MPI_ERRORS_ARE_FATAL;  ///< virtual
+  MPI_Errhandler errhandler = MPI_ERRHANDLER_NULL;  ///< virtual; null: none was set
   std::vector<std::pair<std::string, std::string>> info;
   std::vector<StoredAttribute> attributes;
 };
