@@ -44,9 +44,11 @@ void Coordinator::add_counts(const RoundMessage& message, const char* data) {
     all.most = std::max(all.most, count.most);
   }
   if (!message.last || --missing_ > 0) return;
+  // Counts that are equal are targets, too: not all members may have the communicator or persistent
+  // request yet, and those that will make it are behind then.
   std::vector<CommCount> targets;
   for (const auto& [key, count] : counts_)
-    if (count.least < count.most) targets.push_back(count);
+    if (count.most > 0) targets.push_back(count);
   broadcast_targets(targets);
 }
 

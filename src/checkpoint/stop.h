@@ -11,8 +11,9 @@
 //
 //   1. Each process sends process 0 how many collectives its ranks have begun, by communicator.
 //      Since all ranks pause, these numbers stand still.
-//   2. Process 0 sends back, for each communicator on which they differ, the largest: the target.
-//      A rank that has begun fewer is behind and runs on, through stop points, until it is not.
+//   2. Process 0 sends back, for each communicator on which collectives were begun, the largest
+//      number: the target. A rank that has begun fewer is behind and runs on, through stop points,
+//      until it is not, also one that has yet to make the communicator.
 //      Freeing a communicator counts as its last collective.
 //   3. Where a rank that is behind begins a collective beyond a target, the target rises, for all.
 //   4. A process whose ranks are all stopped, none being behind, says so; when all have said it
