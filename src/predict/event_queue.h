@@ -15,7 +15,7 @@
 // What is added before the end of that group's times (near_end_) goes there, too.
 //
 // An event is a part of what it happens to, so that the queue allocates nothing: the events of a
-// group are a ring of them.
+// group are a chain of them.
 // Source: Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path problem", JACM
 // 37(2), 1990.
 //
@@ -31,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include "predict/event_groups.h"
 #include "predict/virtual_time.h"
 
 namespace fgmpi::predict {
@@ -70,12 +71,7 @@ class EventQueue {
   }
 
  private:
-  /// The events of one group.
-  struct EventGroup {
-    Event* last;        ///< of a ring, in the order of adding; nullptr: there are none
-    VirtualTime first;  ///< the earliest time of them
-    uint64_t count;
-  };
+  using Group = EventGroup<Event>;
   /// An event before near_end_.
   struct NearEvent {
     VirtualTime at;
@@ -86,7 +82,7 @@ class EventQueue {
     bool operator<(const NearEvent& other) const { return key() < other.key(); }
   };
   struct FreeGroups {
-    void operator()(EventGroup* groups) const { std::free(groups); }
+    void operator()(Group* groups) const { std::free(groups); }
   };
   /// Groups of the second level have times of 2 ns, and all of them 4 us. Latencies are mostly
   /// shorter, so that events move to another group once, if at all.
@@ -95,71 +91,40 @@ class EventQueue {
   /// So many events are put in order one by one: to move them to lower levels takes longer.
   static constexpr uint64_t kFewEvents = 8;
 
-  /// A bit for each group of a level that has events, and one for each word with such bits.
-  struct DigitSet {
-    std::array<uint64_t, kDigits / 64> words{};
-    uint32_t filled = 0;
-    static_assert(kDigits / 64 <= 32);
-    void add(size_t digit) {
-      words[digit / 64] |= uint64_t{1} << digit % 64;
-      filled |= uint32_t{1} << digit / 64;
-    }
-    /// REQUIRES: there is one.
-    size_t first() const {
-      const auto word = static_cast<size_t>(std::countr_zero(filled));
-      return word * 64 + static_cast<size_t>(std::countr_zero(words[word]));
-    }
-    /// Returns whether any is left.
-    bool remove_first() {
-      const auto word = static_cast<size_t>(std::countr_zero(filled));
-      if (!(words[word] &= words[word] - 1)) filled &= filled - 1;
-      return filled != 0;
-    }
-  };
-
   [[gnu::noinline]] void put(Event* e) {
     const uint64_t at = static_cast<uint64_t>(e->at);
     const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
     const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
-    EventGroup& group = groups_[static_cast<size_t>(level) * kDigits + digit];
-    if (Event* const last = group.last) {
-      e->next = std::exchange(last->next, e);
-      ++group.count;
-      group.first = std::min(group.first, e->at);
-    } else {
-      e->next = e;
-      group.count = 1;
-      group.first = e->at;
-      digits_[static_cast<size_t>(level)].add(digit);
-      levels_ |= static_cast<uint8_t>(1u << level);
-    }
-    group.last = e;
+    Group& group = groups_[static_cast<size_t>(level) * kDigits + digit];
+    if (group.last) return group.add(e);
+    group.begin(e);
+    digits_[static_cast<size_t>(level)].add(digit);
+    levels_ |= static_cast<uint8_t>(1u << level);
   }
   /// The first group with events. REQUIRES: there is one.
   size_t first_group() const {
     const auto level = static_cast<size_t>(std::countr_zero(levels_));
     return level * kDigits + digits_[level].first();
   }
-  /// Makes room for one more event in near_.
-  [[gnu::noinline]] void grow_near() {
+  /// Makes room for so many events in near_.
+  [[gnu::noinline]] void grow_near(size_t count) {
     const auto taken = next_ - near_.data(), used = last_ - near_.data();
-    near_.resize(std::max<size_t>(64, 2 * near_.size()));
+    near_.resize(std::max<size_t>({64, 2 * near_.size(), count}));
     next_ = near_.data() + taken;
     last_ = near_.data() + used;
   }
   NearEvent* add_near(Event* e) {
-    if (__builtin_expect(last_ == near_.data() + near_.size(), 0)) grow_near();
+    if (__builtin_expect(last_ == near_.data() + near_.size(), 0)) grow_near(0);
     *last_ = {e->at, e->order(), e};
     return last_++;
   }
   /// Most events are added in their order.
   [[gnu::noinline]] void push_near(Event* e) {
-    const NearEvent* const added = add_near(e);
-    if (added != next_ && *added < added[-1]) sort_last();
+    NearEvent* const place = add_near(e);
+    if (place != next_ && *place < place[-1]) sort_in(place);
   }
-  /// Moves the last event to its place. REQUIRES: the one before it is later.
-  void sort_last() {
-    NearEvent* place = last_ - 1;
+  /// Moves an event forward to its place. REQUIRES: the one before it is later.
+  void sort_in(NearEvent* place) {
     const NearEvent added = *place;
     do {
       *place = place[-1];
@@ -169,36 +134,45 @@ class EventQueue {
   /// Moves the events of the first group to near_, or to the groups of lower digits, too.
   void spread() {
     const size_t number = first_group(), level = number / kDigits;
-    EventGroup& from = groups_[number];
+    Group& from = groups_[number];
     base_ = from.first;
     // All times of the group, or the first one alone.
     const bool has_few = from.count <= kFewEvents;
     const uint64_t times = has_few ? uint64_t{1} << (level * kDigitBits) : 1;
     near_end_ = (static_cast<uint64_t>(base_) & ~(times - 1)) + times;
-    if (!digits_[level].remove_first()) levels_ &= static_cast<uint8_t>(levels_ - 1);
+    digits_[level].remove(number % kDigits);
+    if (!digits_[level].filled) levels_ &= static_cast<uint8_t>(levels_ - 1);
     Event* const last = std::exchange(from.last, nullptr);
-    Event* e = std::exchange(last->next, nullptr);
     if (has_few) {
-      for (;;) {
-        Event* const next = e->next;
-        const NearEvent* const added = add_near(e);
-        if (added != next_ && *added < added[-1]) sort_last();
-        if (!next) return;
-        e = next;
-      }
+      take_events(last, from.count);
+      for (NearEvent* place = next_ + 1; place < last_; ++place)
+        if (*place < place[-1]) sort_in(place);
+    } else {
+      put_all(last);
+      if (!std::is_sorted(next_, last_)) std::sort(next_, last_);
     }
-    bool in_order = true;
+  }
+  /// Moves the events of a group to near_ and to others, in the order of adding.
+  void put_all(Event* e) {
+    Event* first = nullptr;
     while (e) {
-      Event* const next = e->next;
-      if (static_cast<uint64_t>(e->at) >= near_end_) {
-        put(e);
-      } else {
-        const NearEvent* const added = add_near(e);
-        in_order &= added == next_ || added[-1] < *added;
-      }
-      e = next;
+      Event* const next = std::exchange(e->next, first);
+      first = std::exchange(e, next);
     }
-    if (!in_order) std::sort(next_, last_);
+    while (first) {
+      Event* const next = first->next;
+      if (static_cast<uint64_t>(first->at) < near_end_)
+        add_near(first);
+      else
+        put(first);
+      first = next;
+    }
+  }
+  /// Moves so many events to near_, in the order of adding.
+  void take_events(Event* e, uint64_t count) {
+    if (__builtin_expect(near_.size() < count, 0)) grow_near(count);
+    last_ = next_ + count;
+    for (NearEvent* place = last_; e; e = e->next) *--place = {e->at, e->order(), e};
   }
 
   VirtualTime base_ = 0, first_ = kNever;
@@ -207,9 +181,9 @@ class EventQueue {
   /// The events before near_end_ that have not been taken yet, in order.
   NearEvent *next_ = nullptr, *last_ = nullptr;
   /// Memory of groups that are never used is never touched.
-  std::unique_ptr<EventGroup[], FreeGroups> groups_{
-      static_cast<EventGroup*>(std::calloc(size_t{kLevels} * kDigits, sizeof(EventGroup)))};
-  std::array<DigitSet, kLevels> digits_{};
+  std::unique_ptr<Group[], FreeGroups> groups_{
+      static_cast<Group*>(std::calloc(size_t{kLevels} * kDigits, sizeof(Group)))};
+  std::array<GroupSet, kLevels> digits_{};
   uint8_t levels_ = 0;  ///< a bit for each level with groups with events
 };
 
