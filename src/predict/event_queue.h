@@ -4,15 +4,18 @@
 // events of the rank that made them. So the order does not depend on the order in which the events
 // were added, and a prediction repeats exactly.
 //
-// Nothing is added before the event that was taken last, so a radix heap serves: events are in
-// groups by the highest digit in which their times differ from base_, and by the value of that
-// digit. A group is only looked at when it is the first:
+// Nothing is added before the event that was taken last, so a calendar serves, with a radix heap
+// behind it:
 //
-//   base_ 0x3fe8    level 0: 0x3fe9 ... 0x3fff    level 1: 0x40.. ... 0xff..   level 2: 0x1.... ...
+//   near_    the events of the present slot, in order; what is added before near_end_ goes here, too
+//   slots    kSlots of 4 ns each, one after the other from the present one on, as a ring: 16 us.
+//            Latencies are mostly shorter, so most events are put into a slot, and never moved
+//   fine     the events of the present slot by their time, where it has had many
+//   far      what happens later, by the highest digit in which its time differs from far_base_,
+//            and by the value of that digit
 //
-// From a group with many events those at its first time become the next ones; the others move to
-// lower levels, once or twice. A group with few becomes the next ones as a whole: near_, in order.
-// What is added before the end of that group's times (near_end_) goes there, too.
+// When the first far event is in the first slot that has events, or before it, its group moves to the
+// slots.
 //
 // An event is a part of what it happens to, so that the queue allocates nothing: the events of a
 // group are a chain of them.
@@ -65,7 +68,7 @@ class EventQueue {
       first_ = next_->at;
     } else {
       next_ = last_ = near_.data();
-      first_ = levels_ ? groups_[first_group()].first : kNever;
+      first_ = first_of_groups();
     }
     return first;
   }
@@ -84,27 +87,50 @@ class EventQueue {
   struct FreeGroups {
     void operator()(Group* groups) const { std::free(groups); }
   };
-  /// Groups of the second level have times of 2 ns, and all of them 4 us. Latencies are mostly
-  /// shorter, so that events move to another group once, if at all.
-  static constexpr int kDigitBits = 11, kDigits = 1 << kDigitBits, kLevels = 6;
-  static_assert(kLevels * kDigitBits >= 63);
-  /// So many events are put in order one by one: to move them to lower levels takes longer.
-  static constexpr uint64_t kFewEvents = 8;
+  static constexpr int kSlotBits = 12;  ///< a slot has times of 4,096 ps
+  static constexpr uint64_t kSlots = 4096, kFineGroups = uint64_t{1} << kSlotBits;
+  static constexpr int kDigitBits = 11, kFarLevels = 4, kFarFrom = 22;
+  static constexpr uint64_t kDigits = 1 << kDigitBits;
+  static_assert(kFarFrom + kFarLevels * kDigitBits >= 63);
+  static_assert(kFarFrom + 1 <= kSlotBits + 12,
+                "a far group of the lowest level fits into the slots");
+  /// So many events are put in order one by one: to divide them by their times takes longer.
+  static constexpr uint64_t kFewEvents = 16;
+  static constexpr uint64_t kFine = kSlots, kFar = kFine + kFineGroups,
+                            kGroups = kFar + kFarLevels * kDigits;
 
+  void put_into(uint64_t group, GroupSet* set, uint64_t i, Event* e) {
+    if (groups_[group].last) return groups_[group].add(e);
+    groups_[group].begin(e);
+    set->add(i);
+  }
+  static uint64_t slot_of(VirtualTime at) { return static_cast<uint64_t>(at) >> kSlotBits; }
   [[gnu::noinline]] void put(Event* e) {
+    const uint64_t at = static_cast<uint64_t>(e->at), slot = slot_of(e->at);
+    if (__builtin_expect(slot - slot_ - 1 < kSlots - 1, 1))
+      return put_into(slot % kSlots, &slots_, slot % kSlots, e);
+    if (slot == slot_) return put_into(kFine + at % kFineGroups, &fine_, at % kFineGroups, e);
+    put_far(e);
+  }
+  [[gnu::noinline]] void put_far(Event* e) {
     const uint64_t at = static_cast<uint64_t>(e->at);
-    const int level = (63 - std::countl_zero(at ^ static_cast<uint64_t>(base_))) / kDigitBits;
-    const size_t digit = at >> (level * kDigitBits) & (kDigits - 1);
-    Group& group = groups_[static_cast<size_t>(level) * kDigits + digit];
-    if (group.last) return group.add(e);
-    group.begin(e);
-    digits_[static_cast<size_t>(level)].add(digit);
+    const int level = (63 - std::countl_zero(at ^ far_base_) - kFarFrom) / kDigitBits;
+    const uint64_t digit = at >> (kFarFrom + level * kDigitBits) & (kDigits - 1);
+    put_into(kFar + static_cast<uint64_t>(level) * kDigits + digit,
+             &far_[static_cast<size_t>(level)], digit, e);
     levels_ |= static_cast<uint8_t>(1u << level);
   }
-  /// The first group with events. REQUIRES: there is one.
-  size_t first_group() const {
-    const auto level = static_cast<size_t>(std::countr_zero(levels_));
-    return level * kDigits + digits_[level].first();
+  /// The first group of far events. REQUIRES: there is one.
+  uint64_t first_far() const {
+    const auto level = static_cast<uint64_t>(std::countr_zero(levels_));
+    return kFar + level * kDigits + far_[level].first();
+  }
+  /// The first slot with events. REQUIRES: there is one.
+  uint64_t first_slot() const { return slots_.first_from((slot_ + 1) % kSlots); }
+  VirtualTime first_of_groups() const {
+    if (__builtin_expect(fine_.filled != 0, 0)) return groups_[kFine + fine_.first()].first;
+    const VirtualTime slot = slots_.filled ? groups_[first_slot()].first : kNever;
+    return __builtin_expect(levels_ != 0, 0) ? std::min(slot, groups_[first_far()].first) : slot;
   }
   /// Makes room for so many events in near_.
   [[gnu::noinline]] void grow_near(size_t count) {
@@ -113,14 +139,11 @@ class EventQueue {
     next_ = near_.data() + taken;
     last_ = near_.data() + used;
   }
-  NearEvent* add_near(Event* e) {
-    if (__builtin_expect(last_ == near_.data() + near_.size(), 0)) grow_near(0);
-    *last_ = {e->at, e->order(), e};
-    return last_++;
-  }
   /// Most events are added in their order.
   [[gnu::noinline]] void push_near(Event* e) {
-    NearEvent* const place = add_near(e);
+    if (__builtin_expect(last_ == near_.data() + near_.size(), 0)) grow_near(0);
+    NearEvent* const place = last_++;
+    *place = {e->at, e->order(), e};
     if (place != next_ && *place < place[-1]) sort_in(place);
   }
   /// Moves an event forward to its place. REQUIRES: the one before it is later.
@@ -131,28 +154,26 @@ class EventQueue {
     } while (--place != next_ && added < place[-1]);
     *place = added;
   }
-  /// Moves the events of the first group to near_, or to the groups of lower digits, too.
+  /// Moves the events of the first group to near_. REQUIRES: there are some, and none in near_.
   void spread() {
-    const size_t number = first_group(), level = number / kDigits;
-    Group& from = groups_[number];
-    base_ = from.first;
-    // All times of the group, or the first one alone.
-    const bool has_few = from.count <= kFewEvents;
-    const uint64_t times = has_few ? uint64_t{1} << (level * kDigitBits) : 1;
-    near_end_ = (static_cast<uint64_t>(base_) & ~(times - 1)) + times;
-    digits_[level].remove(number % kDigits);
-    if (!digits_[level].filled) levels_ &= static_cast<uint8_t>(levels_ - 1);
-    Event* const last = std::exchange(from.last, nullptr);
-    if (has_few) {
-      take_events(last, from.count);
-      for (NearEvent* place = next_ + 1; place < last_; ++place)
-        if (*place < place[-1]) sort_in(place);
-    } else {
-      put_all(last);
-      if (!std::is_sorted(next_, last_)) std::sort(next_, last_);
+    if (__builtin_expect(fine_.filled != 0, 0)) return spread_fine();
+    if (__builtin_expect(levels_ != 0, 0)) spread_far();
+    const uint64_t i = first_slot();
+    Group& from = groups_[i];
+    slots_.remove(i);
+    slot_ = slot_of(from.first);
+    Event* e = std::exchange(from.last, nullptr);
+    if (__builtin_expect(from.count > kFewEvents, 0)) {
+      near_end_ = slot_ << kSlotBits;
+      put_all(e);
+      return spread_fine();
     }
+    near_end_ = (slot_ + 1) << kSlotBits;
+    take_events(e, from.count);
+    for (NearEvent* place = next_ + 1; place < last_; ++place)
+      if (*place < place[-1]) sort_in(place);
   }
-  /// Moves the events of a group to near_ and to others, in the order of adding.
+  /// Puts the events of a group into others, in the order of adding.
   void put_all(Event* e) {
     Event* first = nullptr;
     while (e) {
@@ -161,10 +182,7 @@ class EventQueue {
     }
     while (first) {
       Event* const next = first->next;
-      if (static_cast<uint64_t>(first->at) < near_end_)
-        add_near(first);
-      else
-        put(first);
+      put(first);
       first = next;
     }
   }
@@ -174,17 +192,44 @@ class EventQueue {
     last_ = next_ + count;
     for (NearEvent* place = last_; e; e = e->next) *--place = {e->at, e->order(), e};
   }
+  /// Moves the events of the first time of the present slot.
+  [[gnu::noinline]] void spread_fine() {
+    const uint64_t i = fine_.first();
+    Group& from = groups_[kFine + i];
+    fine_.remove(i);
+    near_end_ = static_cast<uint64_t>(from.first) + 1;
+    take_events(std::exchange(from.last, nullptr), from.count);
+    if (!std::is_sorted(next_, last_)) std::sort(next_, last_);
+  }
+  /// Moves groups of far events that are the first to the slots.
+  [[gnu::noinline]] void spread_far() {
+    while (levels_) {
+      const uint64_t number = first_far(), level = (number - kFar) / kDigits;
+      Group& from = groups_[number];
+      // Events of the same slot may be among both.
+      if (slots_.filled && slot_of(groups_[first_slot()].first) < slot_of(from.first)) return;
+      far_[level].remove((number - kFar) % kDigits);
+      if (!far_[level].filled) levels_ &= static_cast<uint8_t>(levels_ - 1);
+      // No event is in an earlier slot any more.
+      slot_ = slot_of(from.first) - 1;
+      far_base_ = static_cast<uint64_t>(from.first);
+      put_all(std::exchange(from.last, nullptr));
+    }
+  }
 
-  VirtualTime base_ = 0, first_ = kNever;
-  uint64_t near_end_ = 1, pushed_ = 0;
+  VirtualTime first_ = kNever;
+  /// The present slot: that of the events in near_. No event is in an earlier one.
+  uint64_t slot_ = 0;
+  uint64_t near_end_ = 1, far_base_ = 0, pushed_ = 0;
   std::vector<NearEvent> near_;
   /// The events before near_end_ that have not been taken yet, in order.
   NearEvent *next_ = nullptr, *last_ = nullptr;
-  /// Memory of groups that are never used is never touched.
+  /// Slots, fine groups and far groups. Memory of those that are never used is never touched.
   std::unique_ptr<Group[], FreeGroups> groups_{
-      static_cast<Group*>(std::calloc(size_t{kLevels} * kDigits, sizeof(Group)))};
-  std::array<GroupSet, kLevels> digits_{};
-  uint8_t levels_ = 0;  ///< a bit for each level with groups with events
+      static_cast<Group*>(std::calloc(kGroups, sizeof(Group)))};
+  GroupSet slots_, fine_;
+  std::array<GroupSet, kFarLevels> far_{};
+  uint8_t levels_ = 0;  ///< a bit for each level with far events
 };
 
 }  // namespace fgmpi::predict

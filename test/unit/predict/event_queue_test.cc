@@ -18,9 +18,9 @@ struct TestEvent {
   uint64_t order() const { return rank_and_number; }
 };
 
-/// Random events at up to `range` units of time after the present; what is taken is that of a
-/// sorted set.
-void compare(uint32_t seed, uint64_t range) {
+/// Random events at up to `range` units of time after the present, or up to `other`; some at the same
+/// time as `burst` others. What is taken is that of a sorted set.
+void compare(uint32_t seed, uint64_t range, uint64_t other, uint64_t burst) {
   std::mt19937_64 dice(seed);
   EventQueue<TestEvent> queue;
   std::deque<TestEvent> events;
@@ -29,11 +29,14 @@ void compare(uint32_t seed, uint64_t range) {
   for (uint64_t i = 0; i < 20'000; ++i) {
     const bool add = model.empty() || dice() % 5 < (i < 10'000 ? 3u : 2u);
     if (add) {
-      const auto at = now + static_cast<VirtualTime>(dice() % range);
-      const uint64_t order = dice() % 1024 << 32 | i;
-      queue.push(&events.emplace_back(TestEvent{at, order}));
+      const auto at = now + static_cast<VirtualTime>(dice() % (dice() % 2 ? range : other));
+      for (uint64_t n = dice() % 50 ? 1 : burst; n > 0; --n) {
+        const auto near = at + static_cast<VirtualTime>(dice() % 3);
+        const uint64_t order = dice() % 1024 << 32 | events.size();
+        queue.push(&events.emplace_back(TestEvent{near, order}));
+        model.emplace(near, order);
+      }
       ASSERT_EQ(queue.pushed(), events.size());
-      model.emplace(at, order);
     } else {
       const TestEvent* const first = queue.pop();
       ASSERT_EQ(std::make_pair(first->at, first->order()), *model.begin()) << "range " << range;
@@ -48,7 +51,13 @@ void compare(uint32_t seed, uint64_t range) {
 TEST(EventQueue, OrderIsThatOfASortedSet) {
   // From many at the same time to none at the same time.
   for (const uint64_t range : {1ULL, 3ULL, 64ULL, 5'000ULL, 1'000'000ULL, 1ULL << 50})
-    for (uint32_t seed = 1; seed <= 3; ++seed) compare(seed, range);
+    for (uint32_t seed = 1; seed <= 3; ++seed) compare(seed, range, range, 1);
+}
+
+TEST(EventQueue, NearAndFarEventsAreInOneOrder) {
+  const uint64_t ranges[] = {1, 5'000, 300'000, 20'000'000, 1ULL << 44};
+  for (const uint64_t range : ranges)
+    for (const uint64_t other : ranges) compare(1, range, other, 100);
 }
 
 }  // namespace
