@@ -17,27 +17,54 @@ using pt2pt::SendOp;
 using pt2pt::UnexpectedMessage;
 using pt2pt::Wanted;
 
+namespace {
+/// So many receives or messages are compared to find out which of them will match: not more, since
+/// it may be in vain.
+constexpr int kMostCompared = 16;
+}  // namespace
+
 bool Simulator::decides(uint64_t ctx) const {
   const uint64_t plane = ctx & comm::kPlaneMask;
   return plane == comm::kPlanePt2pt || plane >= comm::kPlanePart;  // that and the one of the parts
 }
 
-void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
+[[gnu::always_inline]] inline PredictedTransfer* Simulator::begin_message(uint32_t to,
+                                                                          uint64_t bytes) {
   const uint32_t from = running_index();
   know_rank(from);
   PredictedRank& rank = ranks_[from];
   PredictedTransfer* const t = new_transfer();
-  set_ends(t, from, local);
-  t->bytes = message->size;
-  const LinkClass& link = link_of(*t);
-  const VirtualTime overhead = link.piece(t->bytes).send_overhead;
+  set_ends(t, from, to);
+  t->bytes = bytes;
+  const VirtualTime overhead = link_of(*t).piece(bytes).send_overhead;
   rank.clock += overhead;
   rank.times.overhead += overhead;
   ++rank.times.sent;
-  rank.times.sent_bytes += t->bytes;
+  rank.times.sent_bytes += bytes;
+  ++transfers_made_;
+  if (path_) begin_hop(t, from, rank.clock);
+  return t;
+}
+
+[[gnu::always_inline]] inline void Simulator::send_message(PredictedTransfer* t) {
+  PredictedRank& rank = ranks_[t->from];
+  if (leaves_own_port(*t)) {
+    if (sends_ahead_ && !t->rendezvous && rank.port_users == 0) {
+      const LinkPiece& piece = link_of(*t).piece(t->bytes);
+      const VirtualTime taken = occupancy(piece, t->bytes);
+      const VirtualTime start = occupy(&port_of(*t, t->from).out, taken, rank.clock);
+      return push_event(start + piece.latency, NextEvent::kReach, t);
+    }
+    ++rank.port_users;
+  }
+  push_event(rank.clock, NextEvent::kSend, t);
+}
+
+void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
+  PredictedTransfer* const t = begin_message(local, message->size);
   t->rendezvous = message->kind == UnexpectedMessage::kLocal;
   if (t->rendezvous && message->answer == pt2pt::AnswerTime::kPastLimit &&
-      t->bytes <= link.eager_bytes) {
+      t->bytes <= link_of(*t).eager_bytes) {
     auto* send = static_cast<SendOp*>(message);
     if (UnexpectedMessage* copy = pt2pt::copy_of(*send)) {
       message = copy;
@@ -49,19 +76,39 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   message->addr = reinterpret_cast<uint64_t>(t);
   t->message = message;
   t->kind = message->kind;
-  ++transfers_made_;
   if (may_overtake_) keep_order(t);
-  if (path_) begin_hop(t, from, rank.clock);
-  if (leaves_own_port(*t)) {
-    if (sends_ahead_ && !t->rendezvous && rank.port_users == 0) {
-      const LinkPiece& piece = link.piece(t->bytes);
-      const VirtualTime taken = occupancy(piece, t->bytes);
-      const VirtualTime start = occupy(&port_of(*t, from).out, taken, rank.clock);
-      return push_event(start + piece.latency, NextEvent::kReach, t);
-    }
-    ++rank.port_users;
-  }
-  push_event(rank.clock, NextEvent::kSend, t);
+  send_message(t);
+}
+
+/// A receive from a named source takes the messages of that source in their order.
+[[gnu::always_inline]] inline RecvOp* Simulator::find_certain_receive(
+    pt2pt::Endpoint* at, const pt2pt::Envelope& message) {
+  pt2pt::PostedReceive* p = at->posted.front();
+  for (int compared = 0; p && !covers(p->envelope, message); p = p->next)
+    if (++compared == kMostCompared) return nullptr;
+  if (!p || p->envelope.source == MPI_ANY_SOURCE) return nullptr;
+  // The time of others, parts of a partitioned message, is that of their arrival alone.
+  auto* const op = static_cast<RecvOp*>(p);
+  return op->finish && !request_of(*op) ? nullptr : op;
+}
+
+/// Completes the receive that will take this message, if that is certain before the message has
+/// arrived: no other message is about to arrive, and the receiver does not look for messages or for
+/// complete requests now.
+bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
+  const PredictedRank& rank = ranks_[t->to];
+  if (t->rendezvous || !t->message || may_overtake_ || rank.arriving || rank.touchable || path_)
+    return false;
+  if (t->bytes > machine_.buffered_bytes) return false;
+  pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
+  RecvOp* const op = find_certain_receive(at, t->message->envelope);
+  if (!op) return false;
+  at->posted.remove(op);
+  op->queued = false;
+  t->receive = op;
+  t->message->kind = t->kind;
+  complete_receive(t, request_of(*op), arrival);
+  return true;
 }
 
 bool Simulator::buffers(uint32_t local, uint64_t bytes) const {

@@ -453,32 +453,6 @@ void Simulator::reach_port(PredictedTransfer* t) {
   push_event(arrival, NextEvent::kArrive, t);
 }
 
-/// Completes the receive that will take this message, if that is certain before the message has
-/// arrived: the eldest one that it matches is from its sender alone, no other message is about to
-/// arrive, and the receiver does not look for messages or for complete requests now.
-bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
-  constexpr int kMostCompared = 16;
-  const PredictedRank& rank = ranks_[t->to];
-  if (t->rendezvous || !t->message || may_overtake_ || rank.arriving || rank.touchable || path_)
-    return false;
-  if (t->bytes > machine_.buffered_bytes) return false;
-  pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
-  pt2pt::PostedReceive* p = at->posted.front();
-  for (int compared = 0; p && !covers(p->envelope, t->message->envelope); p = p->next)
-    if (++compared == kMostCompared) return false;
-  if (!p || p->envelope.source == MPI_ANY_SOURCE) return false;
-  // The time of others, parts of a partitioned message, is that of their arrival alone.
-  auto* const op = static_cast<RecvOp*>(p);
-  Request* const request = request_of(*op);
-  if (op->finish && !request) return false;
-  at->posted.remove(p);
-  op->queued = false;
-  t->receive = op;
-  t->message->kind = t->kind;
-  complete_receive(t, request, arrival);
-  return true;
-}
-
 void Simulator::arrive(PredictedTransfer* t) {
   if (t->stage != AccessStage::kNone) return access_arrived(t);
   if (t->is_part) return part_arrived(t, now_);

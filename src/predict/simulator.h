@@ -521,6 +521,14 @@ class Simulator final : public pt2pt::MessageDecider,
   /// A look in vain: lets time pass, at most to `until`. May switch.
   void poll_in_vain(uint32_t rank, const sched::WaitSite* site, VirtualTime until = kNever);
 
+  // Messages of the program (messages.cc).
+  /// Begins a message of the running rank, whose clock passes by what it does for it.
+  PredictedTransfer* begin_message(uint32_t to, uint64_t bytes);
+  void send_message(PredictedTransfer* t);
+  /// The eldest posted receive that covers a message; nullptr: there is none, or it may take another
+  /// message.
+  pt2pt::RecvOp* find_certain_receive(pt2pt::Endpoint* at, const pt2pt::Envelope& message);
+
   // Transfers.
   PredictedTransfer* new_transfer() {
     if (__builtin_expect(!free_, 0)) return add_transfer();
