@@ -76,11 +76,14 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   message->addr = reinterpret_cast<uint64_t>(t);
   t->message = message;
   t->kind = message->kind;
+  ranks_[local].unmatched.push_back(message);
   if (may_overtake_) keep_order(t);
   send_message(t);
 }
 
-/// A receive from a named source takes the messages of that source in their order.
+/// A receive from a named source takes the messages of that source in their order. So it is certain
+/// to take this one where it is the eldest that covers it, and covers none before it that is under
+/// way.
 [[gnu::always_inline]] inline RecvOp* Simulator::find_certain_receive(
     pt2pt::Endpoint* at, const pt2pt::Envelope& message) {
   pt2pt::PostedReceive* p = at->posted.front();
@@ -92,22 +95,71 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   return op->finish && !request_of(*op) ? nullptr : op;
 }
 
-/// Completes the receive that will take this message, if that is certain before the message has
-/// arrived: no other message is about to arrive, and the receiver does not look for messages or for
-/// complete requests now.
-bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
-  const PredictedRank& rank = ranks_[t->to];
-  if (t->rendezvous || !t->message || may_overtake_ || rank.arriving || rank.touchable || path_)
-    return false;
-  if (t->bytes > machine_.buffered_bytes) return false;
-  pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
-  RecvOp* const op = find_certain_receive(at, t->message->envelope);
-  if (!op) return false;
+bool Simulator::send_to_posted(uint32_t local, const pt2pt::Envelope& envelope, const void* data,
+                               uint64_t bytes) {
+  if (may_overtake_) return false;
+  know_rank(local);
+  pt2pt::Endpoint* const at = pt2pt::g_engine.at(local);
+  RecvOp* const op = find_certain_receive(at, envelope);
+  if (!op || !op->data || bytes > op->capacity) return false;
+  int compared = 0;
+  for (const pt2pt::Arrived* m = ranks_[local].unmatched.front(); m; m = m->next)
+    if (covers(op->envelope, m->envelope) || ++compared == kMostCompared) return false;
   at->posted.remove(op);
   op->queued = false;
+  pt2pt::fill(op, envelope, data, bytes);
+  PredictedTransfer* const t = begin_message(local, bytes);
   t->receive = op;
-  t->message->kind = t->kind;
-  complete_receive(t, request_of(*op), arrival);
+  t->has_sent = true;
+  send_message(t);
+  return true;
+}
+
+/// The running rank has posted a receive: fills it if a message under way to it is certain to match.
+void Simulator::match_posted_receive(uint32_t handle) {
+  const uint32_t index = running_index();
+  pt2pt::Endpoint* const at = pt2pt::g_engine.at(index);
+  auto* const op = static_cast<RecvOp*>(at->posted.back());
+  if (may_overtake_ || !op || !op->data || op->envelope.source == MPI_ANY_SOURCE) return;
+  const Request* const request = request_of(*op);
+  if (!request || request->handle != handle) return;
+  PredictedRank& rank = ranks_[index];
+  int compared = 0;
+  pt2pt::Arrived* m = rank.unmatched.front();
+  for (; m && !covers(op->envelope, m->envelope); m = m->next)
+    if (++compared == kMostCompared) return;
+  if (!m || find_certain_receive(at, m->envelope) != op) return;
+  auto* const message = static_cast<UnexpectedMessage*>(m);
+  auto* const t = reinterpret_cast<PredictedTransfer*>(message->addr);
+  if (t->kind != UnexpectedMessage::kEager || t->bytes > op->capacity) return;
+  rank.unmatched.remove(m);
+  at->posted.remove(op);
+  op->queued = false;
+  pt2pt::fill_from_copy(message, op);
+  if (t->event == NextEvent::kArrive) --rank.arriving;
+  t->message = nullptr;
+  t->receive = op;
+  t->has_sent = true;
+}
+
+/// Completes the receive that will take this message, if that is certain before the message has
+/// arrived: it has been filled, or no other message is about to arrive. The receiver must not look
+/// for messages or for complete requests now.
+bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
+  PredictedRank& rank = ranks_[t->to];
+  if (rank.touchable || path_ || t->bytes > machine_.buffered_bytes) return false;
+  if (!t->has_sent) {
+    if (t->rendezvous || !t->message || may_overtake_ || rank.arriving) return false;
+    pt2pt::Endpoint* const at = pt2pt::g_engine.at(t->to);
+    RecvOp* const op = find_certain_receive(at, t->message->envelope);
+    if (!op) return false;
+    remove_unmatched(t);
+    at->posted.remove(op);
+    op->queued = false;
+    t->receive = op;
+    t->message->kind = t->kind;
+  }
+  complete_receive(t, request_of(*t->receive), arrival);
   return true;
 }
 
@@ -120,6 +172,7 @@ bool Simulator::withdraw_send(uint32_t, SendOp* message) {
   auto* t = reinterpret_cast<PredictedTransfer*>(message->addr);
   if (!t || (t->arrived && t->receive)) return false;
   message->kind = t->kind;
+  if (!t->arrived) remove_unmatched(t);
   t->message = nullptr;
   if (!t->arrived) return true;  // arrive() frees the transfer
   pt2pt::remove_unexpected(pt2pt::g_engine.at(t->to), message);

@@ -449,7 +449,7 @@ void Simulator::reach_port(PredictedTransfer* t) {
       return part_arrived(t, arrival);
     if (!t->is_part && completes_early(t, arrival)) return;
   }
-  if (!t->is_part && !t->sends_data && t->stage == AccessStage::kNone) ++ranks_[t->to].arriving;
+  if (is_message(*t) && !t->sends_data && !t->has_sent) ++ranks_[t->to].arriving;
   push_event(arrival, NextEvent::kArrive, t);
 }
 
@@ -463,7 +463,7 @@ void Simulator::arrive(PredictedTransfer* t) {
       return;
     }
   }
-  if (t->sends_data) return complete_receive(t, request_of(*t->receive), now_);
+  if (t->sends_data || t->has_sent) return complete_receive(t, request_of(*t->receive), now_);
   if (network_ == nullptr || !network_->shares_links()) --ranks_[t->to].arriving;
   if (!may_overtake_) return deliver(t);
   t->waits = t->is_behind;
@@ -511,6 +511,7 @@ PredictedTransfer* Simulator::end_order(PredictedTransfer* t) {
 void Simulator::deliver(PredictedTransfer* t) {
   if (!t->message) return free_transfer(t);  // cancelled
   UnexpectedMessage* const message = t->message;
+  remove_unmatched(t);
   t->arrived = true;
   message->kind = UnexpectedMessage::kHeldBack;
   message->addr = reinterpret_cast<uint64_t>(t);

@@ -23,7 +23,8 @@
 // comes back (kClear), and the data goes the same way. The library's own queues match messages and
 // receives: a message is only held back until it would have arrived. Two messages and two receives
 // that could match in two ways do so in the order of arrival and of posting, whichever of them the
-// simulator comes by first.
+// simulator comes by first. So a message goes straight to the buffer of a receive that no other
+// message can match, and a copy is held back for the others alone (`unmatched`).
 //
 // The time of collectives is that of their schedules (schedule.h), each member of which is run here
 // from its arrival on; the data is moved by the library when all members have arrived.
@@ -41,6 +42,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/list.h"
 #include "coll/early_exit_decider.h"
 #include "comm/comm.h"
 #include "comm/meeting_decider.h"
@@ -124,7 +126,7 @@ struct PredictedTransfer {
   bool returns : 1 = false, exclusive : 1 = false;  ///< of an access: a reply, a lock
   bool rendezvous : 1 = false;  ///< its envelope is on its way, or waits for a receive
   bool sends_data : 1 = false;  ///< the data of a rendezvous is on its way
-  bool has_sent : 1 = false;    ///< the data has been copied to the receive, the send is complete
+  bool has_sent : 1 = false;    ///< the data is in the receive's buffer, the send is complete
   bool is_behind : 1 = false;  ///< an earlier message of its sender to its receiver has yet to come
   bool waits : 1 = false;      ///< its bytes have arrived, but it is behind
   bool arrived : 1 = false;    ///< the message is in the queue of its endpoint
@@ -320,6 +322,7 @@ class Simulator final : public pt2pt::MessageDecider,
     RequestTimes& times = times_of(handle);
     if (is_new) times = {0, std::exchange(rank.found, 0)};
     raise_clock(&times.at, rank.clock);
+    if (!rank.unmatched.empty()) match_posted_receive(handle);
   }
   int begin_wait(int count, const MPI_Request* requests, uint32_t* waited);
   void end_wait(int count, uint32_t* waited);
@@ -343,6 +346,8 @@ class Simulator final : public pt2pt::MessageDecider,
   bool decides(uint64_t ctx) const override;
   void add_message(uint32_t local, pt2pt::UnexpectedMessage* message) override;
   bool buffers(uint32_t local, uint64_t bytes) const override;
+  bool send_to_posted(uint32_t local, const pt2pt::Envelope& envelope, const void* data,
+                      uint64_t bytes) override;
   bool withdraw_send(uint32_t local, pt2pt::SendOp* message) override;
   void forget_receive(pt2pt::RecvOp* op) override;
   bool all_parked() override;
@@ -410,6 +415,9 @@ class Simulator final : public pt2pt::MessageDecider,
     bool in_file = false;     ///< it is one of in_files_
     bool awaits_all = false;  ///< its present call waits for its accesses
     AwaitedRuns runs;         ///< the collectives that its present call waits for
+    /// Messages that are under way to it and that no receive has matched, those of each sender in
+    /// their order.
+    List<pt2pt::Arrived> unmatched;
     /// A receive that its present call posts has found its message: the overhead of that, which
     /// the rank has yet to pay.
     VirtualTime found = 0;
@@ -421,7 +429,7 @@ class Simulator final : public pt2pt::MessageDecider,
       return *rare_state;
     }
   };
-  static_assert(sizeof(PredictedRank) <= 192, "memory budget: of a predicted rank's 512 bytes");
+  static_assert(sizeof(PredictedRank) <= 200, "memory budget: of a predicted rank's 512 bytes");
   struct NodePort {
     VirtualTime out = 0, in = 0;  ///< free from then on
   };
@@ -528,6 +536,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// The eldest posted receive that covers a message; nullptr: there is none, or it may take another
   /// message.
   pt2pt::RecvOp* find_certain_receive(pt2pt::Endpoint* at, const pt2pt::Envelope& message);
+  void match_posted_receive(uint32_t handle);
+  void remove_unmatched(PredictedTransfer* t) { ranks_[t->to].unmatched.remove(t->message); }
 
   // Transfers.
   PredictedTransfer* new_transfer() {

@@ -154,6 +154,13 @@ void push_unexpected(Endpoint* at, UnexpectedMessage* u) {
   }
 }
 
+void fill_from_copy(UnexpectedMessage* u, RecvOp* op) {
+  fill(op, u->envelope, u->payload(), u->size);
+  g_engine.uncount_unexpected(u->size);
+  g_engine.flow.remove_local_copy(u->size);
+  drop_unexpected(u);
+}
+
 void consume(UnexpectedMessage* u, RecvOp* op) {
   Engine& e = g_engine;
   switch (u->kind) {

@@ -333,6 +333,9 @@ inline void remove_unexpected(Endpoint* at, UnexpectedMessage* u) {
   at->unexpected.remove(u);
   u->queued = false;
 }
+/// Fills a receive from an eager copy of this process, which is in no queue, and drops the copy. Does
+/// not complete the receive.
+void fill_from_copy(UnexpectedMessage* u, RecvOp* op);
 /// Gives a message that is in no queue any more to a receive. Completes the receive, at once or
 /// when the message is pulled.
 void consume(UnexpectedMessage* u, RecvOp* op);

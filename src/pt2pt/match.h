@@ -80,6 +80,7 @@ class PostedQueue {
   /// The number of entries. Walks the list: for reports and tests.
   uint32_t size() const;
   PostedReceive* front() const { return list_.front(); }
+  PostedReceive* back() const { return list_.back(); }
 
   /// The eldest entry; nullptr when the queue is empty or has a table.
   PostedReceive* first() const {

@@ -243,16 +243,18 @@ bool decided_by_others(Peer to, const Envelope& envelope) {
          g_message_decider->decides(envelope.ctx);
 }
 
-/// Returns memory for the copy of a message that the decider delivers; nullptr: it is not buffered.
-/// The decider also decides whether a standard send is.
-[[gnu::always_inline]] inline UnexpectedMessage* copy_for_decider(uint64_t bytes, Peer to,
-                                                                  const Envelope& envelope,
-                                                                  SendMode mode) {
-  if (mode != SendMode::kBuffered &&
-      (mode == SendMode::kSynchronous || !g_engine.flow.is_eager_local(bytes) ||
-       (bytes > g_message_decider->always_buffered &&
-        !g_message_decider->buffers(to.local, bytes))))
-    return nullptr;
+/// Does a send complete at once that the decider delivers? It also decides whether a standard one
+/// does.
+[[gnu::always_inline]] inline bool is_buffered_by_decider(uint64_t bytes, Peer to, SendMode mode) {
+  return mode == SendMode::kBuffered ||
+         (mode != SendMode::kSynchronous && g_engine.flow.is_eager_local(bytes) &&
+          (bytes <= g_message_decider->always_buffered ||
+           g_message_decider->buffers(to.local, bytes)));
+}
+
+/// Returns memory for the copy of a message that the decider delivers; nullptr: there is none.
+[[gnu::always_inline]] inline UnexpectedMessage* copy_for_decider(uint64_t bytes,
+                                                                  const Envelope& envelope) {
   UnexpectedMessage* u = new_unexpected(envelope, bytes, true);
   if (!u) return nullptr;
   u->kind = UnexpectedMessage::kEager;
@@ -267,8 +269,9 @@ void hand_over(UnexpectedMessage* u, Peer to) {
 
 [[gnu::noinline]] bool hand_over_at_once(const Buffer& buffer, Peer to, const Envelope& envelope,
                                          SendMode mode) {
-  UnexpectedMessage* u =
-      copy_for_decider(static_cast<uint64_t>(buffer.bytes()), to, envelope, mode);
+  const auto bytes = static_cast<uint64_t>(buffer.bytes());
+  if (!is_buffered_by_decider(bytes, to, mode)) return false;
+  UnexpectedMessage* u = copy_for_decider(bytes, envelope);
   if (!u) return false;
   if (buffer.type.contiguous()) {
     if (u->size) copy_bytes(u->payload(), bytes_of(buffer), u->size);
@@ -282,8 +285,12 @@ void hand_over(UnexpectedMessage* u, Peer to) {
 
 bool send_bytes_by_decider(const void* data, uint64_t bytes, Peer to, const Envelope& envelope,
                            SendMode mode) {
-  if (!decided_by_others(to, envelope)) return false;
-  UnexpectedMessage* u = copy_for_decider(bytes, to, envelope, mode);
+  if (!decided_by_others(to, envelope) || !is_buffered_by_decider(bytes, to, mode)) return false;
+  if (g_message_decider->send_to_posted(to.local, envelope, data, bytes)) {
+    g_engine.counters.count_message(Counters::kLocal, bytes);
+    return true;
+  }
+  UnexpectedMessage* u = copy_for_decider(bytes, envelope);
   if (!u) return false;
   if (bytes) copy_bytes(u->payload(), data, bytes);
   hand_over(u, to);
