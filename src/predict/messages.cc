@@ -1,6 +1,7 @@
 // The program's messages and requests: when they are sent, matched and complete.
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "comm/comm.h"
@@ -76,6 +77,7 @@ void Simulator::add_message(uint32_t local, UnexpectedMessage* message) {
   message->addr = reinterpret_cast<uint64_t>(t);
   t->message = message;
   t->kind = message->kind;
+  message->cookie = transfers_made_;
   ranks_[local].unmatched.push_back(message);
   if (may_overtake_) keep_order(t);
   send_message(t);
@@ -109,6 +111,7 @@ bool Simulator::send_to_posted(uint32_t local, const pt2pt::Envelope& envelope, 
   op->queued = false;
   pt2pt::fill(op, envelope, data, bytes);
   PredictedTransfer* const t = begin_message(local, bytes);
+  t->order_of_sends = transfers_made_;
   t->receive = op;
   t->has_sent = true;
   send_message(t);
@@ -135,9 +138,10 @@ void Simulator::match_posted_receive(uint32_t handle) {
   rank.unmatched.remove(m);
   at->posted.remove(op);
   op->queued = false;
+  const uint64_t order_of_sends = message->cookie;
   pt2pt::fill_from_copy(message, op);
   if (t->event == NextEvent::kArrive) --rank.arriving;
-  t->message = nullptr;
+  t->order_of_sends = order_of_sends;
   t->receive = op;
   t->has_sent = true;
 }
@@ -160,6 +164,58 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
     t->message->kind = t->kind;
   }
   complete_receive(t, request_of(*t->receive), arrival);
+  return true;
+}
+
+/// The transfers under way that have filled receives. Walks all transfers: no table has these, since
+/// cancelling is rare.
+std::vector<PredictedTransfer*> Simulator::find_filled() {
+  std::unordered_set<const PredictedTransfer*> unused;
+  for (const PredictedTransfer* t = free_; t; t = t->next) unused.insert(t);
+  std::vector<PredictedTransfer*> filled;
+  const auto add = [&](PredictedTransfer* t) {
+    if (is_message(*t) && t->has_sent && !t->sends_data && !unused.contains(t)) filled.push_back(t);
+  };
+  for (PredictedTransfer& t : transfers_) add(&t);
+  for (ExplainedTransfer& t : explained_transfers_) add(&t);
+  return filled;
+}
+
+bool Simulator::withdraw_receive(RecvOp* op) {
+  const std::vector<PredictedTransfer*> filled = find_filled();
+  const auto place = std::find_if(filled.begin(), filled.end(),
+                                  [op](const PredictedTransfer* t) { return t->receive == op; });
+  if (place == filled.end()) return false;
+  PredictedTransfer* const found = *place;
+  const pt2pt::Envelope envelope{op->envelope.ctx, op->outcome->source, op->outcome->tag};
+  // Another receive that has been filled by a later message may not take that one now: the message
+  // has been faster than the cancellation.
+  for (const PredictedTransfer* t : filled)
+    if (t->to == found->to && t->order_of_sends > found->order_of_sends &&
+        covers(t->receive->envelope, envelope))
+      return false;
+  UnexpectedMessage* const message = pt2pt::copy_under_way(envelope, op->data, found->bytes);
+  if (!message) return false;
+  message->queued = false;
+  message->addr = reinterpret_cast<uint64_t>(found);
+  message->cookie = found->order_of_sends;
+  found->message = message;
+  found->kind = message->kind;
+  found->receive = nullptr;
+  found->has_sent = false;
+  PredictedRank& rank = ranks_[found->to];
+  if (found->event == NextEvent::kArrive) ++rank.arriving;
+  List<pt2pt::Arrived> others = std::exchange(rank.unmatched, {});
+  for (bool is_in = false; !others.empty() || !is_in;) {
+    auto* next = static_cast<UnexpectedMessage*>(others.front());
+    if (!is_in && (!next || next->cookie > message->cookie)) {
+      next = message;
+      is_in = true;
+    } else {
+      others.pop_front();
+    }
+    rank.unmatched.push_back(next);
+  }
   return true;
 }
 

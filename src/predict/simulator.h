@@ -106,6 +106,7 @@ struct PredictedTransfer {
     CollectiveRun* run;
     WindowLock* lock;
     PredictedTransfer* sent;
+    uint64_t order_of_sends;  ///< among all messages, where the receive has been filled
   };
   union {
     pt2pt::RecvOp* receive = nullptr;  ///< the receive that the message has matched
@@ -348,6 +349,7 @@ class Simulator final : public pt2pt::MessageDecider,
   bool buffers(uint32_t local, uint64_t bytes) const override;
   bool send_to_posted(uint32_t local, const pt2pt::Envelope& envelope, const void* data,
                       uint64_t bytes) override;
+  bool withdraw_receive(pt2pt::RecvOp* op) override;
   bool withdraw_send(uint32_t local, pt2pt::SendOp* message) override;
   void forget_receive(pt2pt::RecvOp* op) override;
   bool all_parked() override;
@@ -537,6 +539,7 @@ class Simulator final : public pt2pt::MessageDecider,
   /// message.
   pt2pt::RecvOp* find_certain_receive(pt2pt::Endpoint* at, const pt2pt::Envelope& message);
   void match_posted_receive(uint32_t handle);
+  std::vector<PredictedTransfer*> find_filled();
   void remove_unmatched(PredictedTransfer* t) { ranks_[t->to].unmatched.remove(t->message); }
 
   // Transfers.

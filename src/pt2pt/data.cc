@@ -154,6 +154,17 @@ void push_unexpected(Endpoint* at, UnexpectedMessage* u) {
   }
 }
 
+UnexpectedMessage* copy_under_way(const Envelope& envelope, const void* bytes, uint64_t size) {
+  UnexpectedMessage* u = new_unexpected(envelope, size, true);
+  if (!u) return nullptr;
+  if (size) copy_bytes(u->payload(), bytes, size);
+  u->kind = UnexpectedMessage::kEager;
+  u->process = g_engine.me();
+  g_engine.flow.add_local_copy(size);
+  g_engine.count_unexpected(size);
+  return u;
+}
+
 void fill_from_copy(UnexpectedMessage* u, RecvOp* op) {
   fill(op, u->envelope, u->payload(), u->size);
   g_engine.uncount_unexpected(u->size);

@@ -336,6 +336,8 @@ inline void remove_unexpected(Endpoint* at, UnexpectedMessage* u) {
 /// Fills a receive from an eager copy of this process, which is in no queue, and drops the copy. Does
 /// not complete the receive.
 void fill_from_copy(UnexpectedMessage* u, RecvOp* op);
+/// Makes an eager copy of bytes that are under way within this process; nullptr: no memory.
+UnexpectedMessage* copy_under_way(const Envelope& envelope, const void* bytes, uint64_t size);
 /// Gives a message that is in no queue any more to a receive. Completes the receive, at once or
 /// when the message is pulled.
 void consume(UnexpectedMessage* u, RecvOp* op);

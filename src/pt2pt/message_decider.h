@@ -37,6 +37,10 @@ class MessageDecider {
                               const void* /*data*/, uint64_t /*bytes*/) {
     return false;
   }
+  /// Called before a receive that is in no queue is cancelled. Returns true where it has been filled
+  /// by send_to_posted(), or by a copy of a message under way, and is not complete: its message is on
+  /// its way again.
+  virtual bool withdraw_receive(RecvOp*) { return false; }
   /// buffers() returns true for up to so many bytes, whatever the rank.
   uint64_t always_buffered = 0;
   /// Removes a waiting send that its user cancels. False: the send has been matched.

@@ -45,10 +45,13 @@ Status RecvRequest::start() {
 }
 
 void RecvRequest::cancel() {
-  if (!op.queued) return;
-  if (g_message_decider) g_message_decider->forget_receive(&op);
-  at->posted.remove(&op);
-  op.queued = false;
+  if (op.queued) {
+    if (g_message_decider) g_message_decider->forget_receive(&op);
+    at->posted.remove(&op);
+    op.queued = false;
+  } else if (!g_message_decider || !g_message_decider->withdraw_receive(&op)) {
+    return;
+  }
   outcome.source = MPI_ANY_SOURCE;
   outcome.tag = MPI_ANY_TAG;
   outcome.bytes = 0;
