@@ -63,14 +63,15 @@ def wrapper(call, function):
         lines.append("  if (code == MPI_SUCCESS) g_hooks->open_file();")
     if waits_for:
         lines.append("  wait.end();")
+    leaves = "g_hooks->leave();"
     posted = [p.name for p in call.parameters if p.kind.name == "new_request"]
     if posted and call.role in ("receive", "matched_receive") and call.starts == "nonblocking":
-        lines.append(f"  if (code == MPI_SUCCESS) g_hooks->record_posted(*{posted[0]}, true);")
+        leaves = f"code == MPI_SUCCESS ? g_hooks->leave_receive(*{posted[0]}) : g_hooks->leave();"
     if call.name == "Start":
-        lines.append("  if (code == MPI_SUCCESS) g_hooks->record_posted(*request, false);")
+        lines.append("  if (code == MPI_SUCCESS) g_hooks->record_posted(*request);")
     if call.name == "Startall":
-        lines.append("  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) g_hooks->record_posted(array_of_requests[i], false);")
-    lines += ["  g_hooks->leave();", "  return code;", "}"]
+        lines.append("  for (int i = 0; code == MPI_SUCCESS && i < count; ++i) g_hooks->record_posted(array_of_requests[i]);")
+    lines += [f"  {leaves}", "  return code;", "}"]
     return "\n".join(lines + wrappers.exports("meter", function, symbol, names, tools=True))
 
 

@@ -35,8 +35,10 @@ struct PredictionHooks {
   /// The rank leaves the call. A collective is left when the predicted machine would leave it. May
   /// switch.
   void (*leave)();
-  /// Called before a receive's request is used: when it was posted. `is_new`: not a persistent one.
-  void (*record_posted)(MPI_Request request, bool is_new);
+  /// Called before a persistent receive's request is used: when it was posted.
+  void (*record_posted)(MPI_Request request);
+  /// As leave(), in place of it, for a call that has posted a receive with this new request.
+  void (*leave_receive)(MPI_Request request);
   /// These two enclose a wait for all of these requests. The first returns how many numbers it has
   /// put into `waited`, which has room for `count`; the second takes them.
   int (*begin_wait)(int count, const MPI_Request* requests, uint32_t* waited);

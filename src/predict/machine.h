@@ -49,7 +49,8 @@ struct LinkClass {
 };
 /// How long the bytes of a transfer take to pass a port.
 inline VirtualTime data_time(const LinkPiece& piece, uint64_t bytes) {
-  return static_cast<VirtualTime>(static_cast<double>(bytes) * piece.per_byte + 0.5);
+  return static_cast<VirtualTime>(
+      static_cast<double>(static_cast<int64_t>(bytes)) * piece.per_byte + 0.5);
 }
 /// How long a transfer keeps a port busy.
 inline VirtualTime occupancy(const LinkPiece& piece, uint64_t bytes) {

@@ -298,16 +298,21 @@ int Simulator::begin_wait(int count, const MPI_Request* requests, uint32_t* wait
   if (!comm::rank_state()) return 0;
   int waited_count = 0;
   PredictedRank& rank = running();
-  rank.awaits_all = false;
+  const bool may_be_special = !runs_of_requests_.empty() || has_file_requests_;
+  bool has_sent = false;
   for (int i = 0; i < count; ++i) {
     const auto handle = static_cast<uint32_t>(requests[i]);
-    // Requests of operations on windows are complete at once for the library.
-    rank.awaits_all |= handle == pt2pt::kSentHandle && rank.accesses > 0;
-    if (handle == pt2pt::kSentHandle || requests[i] == MPI_REQUEST_NULL) continue;
+    if (handle == pt2pt::kSentHandle) {
+      has_sent = true;
+      continue;
+    }
+    if (requests[i] == MPI_REQUEST_NULL) continue;
     const uint32_t index = handle & pt2pt::kIndexMask;
-    if (!runs_of_requests_.empty() || has_file_requests_) begin_special_wait(&rank, index);
+    if (__builtin_expect(may_be_special, 0)) begin_special_wait(&rank, index);
     waited[waited_count++] = index;
   }
+  // Requests of operations on windows are complete at once for the library.
+  rank.awaits_all = has_sent && rank.accesses > 0;
   return waited_count;
 }
 
@@ -325,7 +330,7 @@ void Simulator::end_wait(int count, uint32_t* waited) {
   PredictedRank& rank = ranks_[index];
   // The rank collects its requests in the order in which they were complete.
   int kept = 0;
-  VirtualTime latest = 0;
+  VirtualTime latest = 0, clock = rank.clock;
   const bool has_runs = !awaited_runs_.empty();
   for (int i = 0; i < count; ++i) {
     const uint32_t request = waited[i];
@@ -335,7 +340,7 @@ void Simulator::end_wait(int count, uint32_t* waited) {
       rank.awaits_all = true;
       times = RequestTimes();
     }
-    if (times.at <= rank.clock && times.overhead == 0 &&
+    if (times.at <= clock && times.overhead == 0 &&
         !(has_runs && awaited_runs_.contains(key_of_wait(index, request)))) {
       times = RequestTimes();
       continue;
@@ -348,7 +353,28 @@ void Simulator::end_wait(int count, uint32_t* waited) {
       latest = times.at;
     waited[place] = request;
   }
-  for (int i = 0; i < kept; ++i) {
+  if (__builtin_expect(has_runs || observer_ || path_, 0)) {
+    collect_watched(index, kept, waited);
+  } else {
+    VirtualTime overhead = 0;
+    for (int i = 0; i < kept; ++i) {
+      RequestTimes& times = requests_.known_at(waited[i]);
+      raise_clock(&clock, times.at);
+      clock += times.overhead;
+      overhead += times.overhead;
+      times = RequestTimes();
+    }
+    rank.clock = clock;
+    rank.times.overhead += overhead;
+  }
+  if (std::exchange(rank.awaits_all, false)) await_accesses();
+}
+
+/// Collects requests of which more is to be known than their times. May switch.
+void Simulator::collect_watched(uint32_t index, int count, const uint32_t* waited) {
+  const bool has_runs = !awaited_runs_.empty();
+  PredictedRank& rank = ranks_[index];
+  for (int i = 0; i < count; ++i) {
     const uint32_t request = waited[i];
     if (__builtin_expect(has_runs, 0))
       if (const MemberRef run = take_awaited_run(index, request); run.run)
@@ -358,7 +384,6 @@ void Simulator::end_wait(int count, uint32_t* waited) {
       observer_->awaited(index, request, (times.at - rank.clock) / kPicosecondsPerNs);
     collect(index, &times, hop_of(request));
   }
-  if (std::exchange(rank.awaits_all, false)) await_accesses();
 }
 
 /// Is the request complete at the rank's clock? *until: not after a time at which it will be.

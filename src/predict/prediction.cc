@@ -38,7 +38,8 @@ const PredictionHooks kHooks = {
     [](CallGroup group, uint64_t place) { g_simulator->enter(group, place); },
     [] { return g_machine->needs_places(); },
     [] { g_simulator->leave(); },
-    [](MPI_Request request, bool is_new) { g_simulator->record_posted(request, is_new); },
+    [](MPI_Request request) { g_simulator->record_posted(request); },
+    [](MPI_Request request) { g_simulator->leave_receive(request); },
     [](int count, const MPI_Request* requests, uint32_t* waited) {
       return g_simulator->begin_wait(count, requests, waited);
     },

@@ -310,20 +310,17 @@ class Simulator final : public pt2pt::MessageDecider,
   void leave() {
     if (!comm::rank_state()) return;
     const uint32_t index = running_index();
-    PredictedRank& rank = ranks_[index];
-    if (__builtin_expect(rank.depth > 1 || rank.runs.size() || rank.found || rank.in_file, 0) ||
-        watches_calls_)
-      return leave_slowly(index);
-    end_call(&rank);
+    leave_call(index, &ranks_[index]);
   }
-  void record_posted(MPI_Request request, bool is_new) {
-    const auto handle = static_cast<uint32_t>(request);
-    if (handle == pt2pt::kSentHandle || !comm::rank_state()) return;
-    PredictedRank& rank = running();
-    RequestTimes& times = times_of(handle);
-    if (is_new) times = {0, std::exchange(rank.found, 0)};
-    raise_clock(&times.at, rank.clock);
-    if (!rank.unmatched.empty()) match_posted_receive(handle);
+  void record_posted(MPI_Request request) {
+    if (comm::rank_state()) record_posted_by(&running(), static_cast<uint32_t>(request), false);
+  }
+  void leave_receive(MPI_Request request) {
+    if (!comm::rank_state()) return;
+    const uint32_t index = running_index();
+    PredictedRank& rank = ranks_[index];
+    record_posted_by(&rank, static_cast<uint32_t>(request), true);
+    leave_call(index, &rank);
   }
   int begin_wait(int count, const MPI_Request* requests, uint32_t* waited);
   void end_wait(int count, uint32_t* waited);
@@ -455,6 +452,19 @@ class Simulator final : public pt2pt::MessageDecider,
     rank->entered = rank->clock;
     ++rank->times.calls;
     if (__builtin_expect(++rank->calls_in_a_row >= kCallsInARow, 0)) give_turn(rank);
+  }
+  [[gnu::always_inline]] void leave_call(uint32_t index, PredictedRank* rank) {
+    if (__builtin_expect(rank->depth > 1 || rank->runs.size() || rank->found || rank->in_file, 0) ||
+        watches_calls_)
+      return leave_slowly(index);
+    end_call(rank);
+  }
+  [[gnu::always_inline]] void record_posted_by(PredictedRank* rank, uint32_t handle, bool is_new) {
+    if (__builtin_expect(handle == pt2pt::kSentHandle, 0)) return;
+    RequestTimes& times = times_of(handle);
+    if (is_new) times = {0, std::exchange(rank->found, 0)};
+    raise_clock(&times.at, rank->clock);
+    if (!rank->unmatched.empty()) match_posted_receive(handle);
   }
   static void end_call(PredictedRank* rank) {
     const VirtualTime passed = rank->clock - rank->entered;
@@ -626,6 +636,7 @@ class Simulator final : public pt2pt::MessageDecider,
     rank.times.overhead += times->overhead;
     *times = RequestTimes();
   }
+  void collect_watched(uint32_t index, int count, const uint32_t* waited);
   void begin_special_wait(PredictedRank* rank, uint32_t request);
   /// Where the rank waits for the request of a collective: what it has yet to wait for.
   MemberRef take_awaited_run(uint32_t rank, uint32_t request);
