@@ -230,24 +230,37 @@ struct MemberRef {
 /// The collectives that a rank's present call waits for, in order: mostly one.
 class AwaitedRuns {
  public:
+  AwaitedRuns() = default;
+  AwaitedRuns(const AwaitedRuns&) = delete;
+  AwaitedRuns& operator=(const AwaitedRuns&) = delete;
+  AwaitedRuns(AwaitedRuns&& other) noexcept
+      : run_(other.run_), member_(other.member_), count_(std::exchange(other.count_, 0)) {}
+  ~AwaitedRuns() { clear(); }
   uint32_t size() const { return count_; }
-  void clear() { count_ = 0; }
+  void clear() {
+    if (count_ > 1) delete all_;
+    count_ = 0;
+  }
   void add(MemberRef ref) {
-    if (count_++ == 0) {
+    if (count_ == 0) {
       run_ = ref.run;
       member_ = ref.member;
-      return;
+    } else {
+      if (count_ == 1) all_ = new std::vector<MemberRef>{{run_, member_}};
+      all_->push_back(ref);
     }
-    if (!more_) more_ = std::make_unique<std::vector<MemberRef>>();
-    more_->resize(count_ - 1);
-    more_->back() = ref;
+    ++count_;
   }
-  MemberRef operator[](uint32_t i) const { return i ? (*more_)[i - 1] : MemberRef{run_, member_}; }
+  MemberRef operator[](uint32_t i) const {
+    return count_ > 1 ? (*all_)[i] : MemberRef{run_, member_};
+  }
 
  private:
-  CollectiveRun* run_ = nullptr;
+  union {
+    CollectiveRun* run_ = nullptr;
+    std::vector<MemberRef>* all_;  ///< where there are several
+  };
   uint32_t member_ = 0, count_ = 0;
-  std::unique_ptr<std::vector<MemberRef>> more_;
 };
 
 inline void raise_clock(VirtualTime* clock, VirtualTime at) {
@@ -428,7 +441,7 @@ class Simulator final : public pt2pt::MessageDecider,
       return *rare_state;
     }
   };
-  static_assert(sizeof(PredictedRank) <= 200, "memory budget: of a predicted rank's 512 bytes");
+  static_assert(sizeof(PredictedRank) <= 192, "memory budget: of a predicted rank's 512 bytes");
   struct NodePort {
     VirtualTime out = 0, in = 0;  ///< free from then on
   };
