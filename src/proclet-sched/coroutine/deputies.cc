@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/checkpoint_link.h"
+#include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/threads.h"
 
 namespace fgmpi::sched {
@@ -23,7 +24,8 @@ struct Deputy {
   LayerCall call;
   const char* what = "";
   Proclet* rank = nullptr;    ///< which waits, or will
-  Proclet* helper = nullptr;  ///< null once the call has returned
+  Proclet* helper = nullptr;  ///< null once the call has returned, or where it is elsewhere
+  uint64_t number = 0;        ///< of a call that is made elsewhere, until it has returned
   bool awaited = false;       ///< the rank is in fgmpi_end_deputy() and makes no call
   bool parked = false;
   AskedCall* asked = nullptr;
@@ -33,6 +35,12 @@ struct Deputy {
 
 /// The calls under way, the latest first, and records for the next ones, linked by `behind`.
 Deputy *g_under_way = nullptr, *g_unused_deputies = nullptr;
+
+/// Sends calls of visitors; they are numbered.
+SendCall g_send_call = nullptr;
+uint64_t g_calls_sent = 0;
+
+bool has_returned(const Deputy* deputy) { return !deputy->helper && deputy->number == 0; }
 
 /// What a rank waits with.
 struct DeputySite : WaitSite {
@@ -96,7 +104,7 @@ class DeputyWait {
   explicit DeputyWait(Deputy* deputy) : deputy_(deputy) { deputy_->awaited = true; }
   ~DeputyWait() {
     unlink(deputy_);
-    if (deputy_->helper) return;  // it never goes on
+    if (!has_returned(deputy_)) return;  // it never goes on
     *deputy_ = {};
     deputy_->behind = std::exchange(g_unused_deputies, deputy_);
   }
@@ -129,6 +137,19 @@ Deputy* find_rank_at_hand() {
 
 bool is_rank_at_hand() { return find_rank_at_hand() != nullptr; }
 
+void set_send_call(SendCall send) { g_send_call = send; }
+
+bool end_call_elsewhere(uint64_t number, uint8_t phase) {
+  for (Deputy* deputy = g_under_way; deputy; deputy = deputy->behind) {
+    if (number == 0 || deputy->number != number) continue;
+    deputy->number = 0;
+    deputy->rank->mpi_phase = phase;
+    wake(deputy);
+    return true;
+  }
+  return false;
+}
+
 const WaitSite* innermost_wait(const WaitSite* site) {
   while (site->describe == DeputySite::describe_wait) {
     const WaitSite* wait = static_cast<const DeputySite*>(site)->wait();
@@ -143,12 +164,18 @@ const WaitSite* innermost_wait(const WaitSite* site) {
 using namespace fgmpi::sched;
 
 void* fgmpi_begin_deputy(const char* what, fgmpi::checkpoint::LayerCall call) {
-  if (!may_park() || !ensure_helper().ok()) return nullptr;
+  if (!may_park()) return nullptr;
+  const bool elsewhere = is_visitor(current());
+  if (elsewhere && !g_send_call) return nullptr;
+  if (!elsewhere && !ensure_helper().ok()) return nullptr;
   Deputy* deputy = add_deputy();
   deputy->what = what;
   deputy->call = call;
   deputy->rank = current();
-  deputy->helper = spawn_helper(deputy->rank, call_as_deputy, deputy);
+  if (elsewhere)
+    g_send_call(deputy->rank, call, deputy->number = ++g_calls_sent);
+  else
+    deputy->helper = spawn_helper(deputy->rank, call_as_deputy, deputy);
   return deputy;
 }
 
@@ -158,7 +185,7 @@ void fgmpi_end_deputy(void* begun) {
   const DeputySite site(deputy);
   for (;;) {
     make_asked_calls(deputy);
-    if (!deputy->helper) return;
+    if (has_returned(deputy)) return;
     deputy->parked = true;
     park(&site);
   }
