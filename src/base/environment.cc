@@ -3,6 +3,7 @@
 #include "base/environment.h"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace fgmpi::environment {
 
@@ -11,6 +12,13 @@ const char* raw(const char* name) { return std::getenv(name); }
 const char* text(const char* name) {
   const char* value = raw(name);
   return value && *value ? value : nullptr;
+}
+
+bool lets_ranks_move() {
+  const char* balance = text(kBalance);
+  if (!balance) return false;
+  const std::string_view words = balance;
+  return words == "on" || words.starts_with("random:");
 }
 
 void set(const char* name, const char* value) { setenv(name, value, 1); }

@@ -39,6 +39,9 @@ inline const char* raw(Variable variable) { return raw(name(variable)); }
 const char* text(const char* name);
 inline const char* text(Variable variable) { return text(name(variable)); }
 
+/// FGMPI_BALANCE: may ranks go from process to process of a host?
+bool lets_ranks_move();
+
 void set(const char* name, const char* value);
 inline void set(Variable variable, const char* value) { set(name(variable), value); }
 void unset(const char* name);

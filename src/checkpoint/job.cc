@@ -74,8 +74,7 @@ void fix_addresses(char** argv) {
 [[gnu::constructor]] void describe_job(int argc, char** argv, char**) {
   if (!dlsym(RTLD_NEXT, "PMPI_Init")) return;  // not an MPI program: mpiexec.hydra
   read_folders();
-  const char* balance = environment::text(environment::kBalance);
-  if (!has_folder() && !(balance && std::strcmp(balance, "on") == 0)) return;
+  if (!has_folder() && !environment::lets_ranks_move()) return;
   fix_addresses(argv);
   char folder[4096];
   if (getcwd(folder, sizeof folder)) add('c', folder);

@@ -465,6 +465,7 @@ inline constexpr int kNoticeRevoke = 10;
 inline constexpr int kNoticeSurvivors = 11;
 inline constexpr int kNoticeConstruction = 12;
 inline constexpr int kNoticeGroupTree = 13;
+inline constexpr int kNoticeMove = 14;
 
 // ---- Deadlock (deadlock.h) ----------------------------------------------------------------------
 /// The scheduler's hook for when every proclet of this process is parked. True when the whole job

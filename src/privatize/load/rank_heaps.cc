@@ -127,8 +127,7 @@ bool rank_heaps_are_wanted() {
 }
 
 bool rank_slots_are_files() {
-  const char* balance = environment::text(environment::kBalance);
-  return rank_heaps_are_wanted() && balance && std::string_view(balance) == "on";
+  return rank_heaps_are_wanted() && environment::lets_ranks_move();
 }
 
 bool rank_heaps_are_named() {

@@ -43,7 +43,7 @@ using checkpoint::MovingRank;
 using Deliver = void(const MovingRank*, void*);
 
 /// What the proclet of a rank waits for at home while the rank is elsewhere.
-constexpr sched::WaitSite kAway{"in another process of the host", nullptr, false};
+constexpr sched::WaitSite kAway{"in another process of the host", nullptr, true};
 
 /// On the stack of a rank that moves.
 struct MovingFrame {
@@ -176,7 +176,11 @@ void describe_home(uint32_t index, MovingRank* rank) {
 /// The last thing that runs of a rank that leaves, on the host stack.
 void finish_leaving(void*) {
   RankMoves& all = moves();
-  if (sched::is_visitor(sched::rank_proclet(all.index))) forget_visitor(all.index);
+  sched::Proclet* const p = sched::rank_proclet(all.index);
+  if (sched::is_visitor(p))
+    forget_visitor(all.index);
+  else
+    p->image = nullptr;  // its helpers here leave its thread-local variables to the rank
   all.deliver(&all.leaving, all.data);
 }
 
