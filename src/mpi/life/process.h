@@ -46,6 +46,10 @@ Status card_of(uint32_t p, liveness::Card* card);
 /// cannot be reached. Aborts the job if that is a loss, and then never returns.
 void on_peer_failed(uint32_t peer, const std::string& why);
 
+/// Ranks may go from process to process of a host (tools/moves.cc). Called before addresses are
+/// exchanged, in each process of the job or in none.
+void let_ranks_move();
+
 /// Called when all ranks of this process have ended: agrees with the other processes to leave,
 /// closes the transports and notifies the launcher. Returns the process's exit status. Blocks the
 /// process. REQUIRES: called on the host stack.

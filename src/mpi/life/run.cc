@@ -145,6 +145,7 @@ Status prepare_program(void* program, uint32_t first, uint32_t count,
 Status connect() {
   ProcessState& me = process();
   if (me.connected) return {};
+  if (boot().size() > 1 && privatize::rank_slots_are_files()) let_ranks_move();
   open_standard_files();  // the program may have closed them since it has started
   pt2pt::Setup setup;
   setup.local_count = me.ranks;

@@ -1,0 +1,195 @@
+// Ranks that go from one process of a host to another, with their messages; and calls of their
+// objects, which stay at home (base/checkpoint_link.h).
+//
+//   giver   fgmpi_move_rank(): the endpoint leaves, then the rank; its record follows as a notice
+//   taker   the rank gets a proclet, an endpoint, and away from home a RankState for messages alone
+//   home    calls of the rank arrive as notices, and are made by a helper of the rank there
+//
+// Thread rule: one thread. Notices are handled inside poll: nothing there switches.
+#include <cstring>
+#include <string>
+
+#include "base/checkpoint_link.h"
+#include "base/error_line.h"
+#include "ch4-av-rankmap/hosts.h"
+#include "mpi/binding.h"
+#include "mpi/life/process.h"
+#include "mpi/life/runtime.h"
+#include "privatize/load/visitors.h"
+#include "proclet-sched/coroutine/deputies.h"
+#include "proclet-sched/coroutine/visitors.h"
+#include "proclet-sched/threads/threads.h"
+#include "pt2pt/moved_endpoints.h"
+#include "pt2pt/pt2pt.h"
+
+namespace fgmpi::mpi {
+namespace {
+
+using checkpoint::LayerCall;
+using checkpoint::MovingRank;
+
+/// What a notice about ranks that move says, in place of a context id.
+enum MoveNotice : uint64_t {
+  kRecord,   ///< a rank comes
+  kArrived,  ///< to the giver: it has come
+  kCall,     ///< to its home: a helper is to make this call
+  kReturned  ///< to the rank: the call has returned
+};
+
+bool g_ranks_move = false;
+
+/// The rank that leaves.
+struct LeavingRank {
+  uint32_t world = 0, index = 0, process = 0;
+  comm::RankState* visitor = nullptr;  ///< its state here, where it is not at home
+};
+LeavingRank g_leaving;
+
+/// A call that is made for a rank which is in another process.
+struct CallForRank {
+  LayerCall call;
+  uint64_t number = 0;
+  uint32_t world = 0, process = 0;
+};
+struct ReturnedCall {
+  uint64_t number = 0;
+  uint64_t phase = 0;
+};
+
+[[noreturn]] void give_up(uint32_t world, const std::string& why) {
+  write_error_line("rank " + std::to_string(world) +
+                   " cannot go on in another process of its host: " + why);
+  end_process(1);
+}
+
+/// Called by fgmpi_give_rank() when nothing of the rank runs here any more.
+void deliver(const MovingRank* rank, void*) {
+  const LeavingRank& leaving = g_leaving;
+  const Status left = pt2pt::depart(leaving.world, leaving.index, leaving.process);
+  if (!left.ok()) give_up(leaving.world, left.what());
+  if (leaving.visitor) {
+    comm::finalize_rank(leaving.visitor);
+    delete leaving.visitor;
+  }
+  pt2pt::notify(leaving.process, pt2pt::kNoticeMove, kRecord, rank, sizeof *rank);
+}
+
+/// What the visitor's calls of messages need.
+void begin_visit(uint32_t world, uint32_t index) {
+  auto* rank = new comm::RankState;
+  rank->local = index;
+  rank->world_rank = world;
+  const Status begun = comm::init_rank(rank);
+  if (!begun.ok()) give_up(world, begun.what());
+  ++rank->world.shared->references;
+  sched::Proclet* p = sched::rank_proclet(index);
+  p->rank_state = rank;
+  p->mpi_phase = kInitialised;
+}
+
+void take(uint32_t from, const MovingRank& record) {
+  const auto world = static_cast<uint32_t>(record.world_rank);
+  uint32_t index = 0;
+  if (const char* reason = fgmpi_take_rank(&record, &index)) give_up(world, reason);
+  if (g_av.process_of(world) != g_av.me()) {
+    pt2pt::set_local_count(index + 1);
+    begin_visit(world, index);
+  }
+  const Status come = pt2pt::arrive(world, index);
+  if (!come.ok()) give_up(world, come.what());
+  pt2pt::notify(from, pt2pt::kNoticeMove, kArrived, &record, sizeof record);
+}
+
+/// A helper's function.
+void make_call(void* data) {
+  const CallForRank made = *static_cast<CallForRank*>(data);
+  delete static_cast<CallForRank*>(data);
+  made.call.function(made.call.data);
+  sched::Proclet* rank = sched::rank_proclet(made.world - g_av.my_first());
+  rank->mpi_phase = sched::current()->mpi_phase;
+  const ReturnedCall returned = {made.number, rank->mpi_phase};
+  pt2pt::notify(made.process, pt2pt::kNoticeMove, kReturned, &returned, sizeof returned);
+}
+
+void send_call(sched::Proclet* visitor, const LayerCall& call, uint64_t number) {
+  const auto world = static_cast<uint32_t>(visitor->slot);
+  const CallForRank made = {call, number, world, g_av.me()};
+  pt2pt::notify(g_av.process_of(world), pt2pt::kNoticeMove, kCall, &made, sizeof made);
+}
+
+template <class Notice>
+bool read(const void* data, size_t bytes, Notice* out) {
+  if (bytes != sizeof *out) return false;
+  std::memcpy(out, data, sizeof *out);
+  return true;
+}
+
+bool handle(uint32_t from, uint64_t what, const void* data, size_t bytes) {
+  MovingRank record;
+  CallForRank call;
+  ReturnedCall returned;
+  switch (what) {
+    case kRecord:
+      if (!read(data, bytes, &record) || record.world_rank >= g_av.world_size()) return false;
+      sched::call_on_host([&] { take(from, record); });
+      return true;
+    case kArrived:
+      if (!read(data, bytes, &record)) return false;
+      fgmpi_rank_has_arrived(&record);
+      return true;
+    case kCall:
+      if (!read(data, bytes, &call) || call.process != from ||
+          call.world - g_av.my_first() >= g_av.my_count())
+        return false;
+      sched::spawn_helper(sched::rank_proclet(call.world - g_av.my_first()), make_call,
+                          new CallForRank(call));
+      return true;
+    case kReturned:
+      return read(data, bytes, &returned) &&
+             sched::end_call_elsewhere(returned.number, static_cast<uint8_t>(returned.phase));
+  }
+  return false;
+}
+
+}  // namespace
+
+void let_ranks_move() {
+  pt2pt::let_ranks_move();
+  pt2pt::set_notice_handler(pt2pt::kNoticeMove,
+                            [](uint32_t from, uint64_t what, const void* data, size_t bytes) {
+                              if (!handle(from, what, data, bytes)) pt2pt::refuse_notice();
+                            });
+  sched::set_send_call(send_call);
+  g_ranks_move = true;
+}
+
+namespace {
+
+/// Why the running rank cannot go there; empty where it can.
+std::string reason_against_move(uint32_t process) {
+  if (!g_ranks_move) return "ranks of the job stay where they are (FGMPI_BALANCE)";
+  const sched::Proclet* p = sched::current();
+  if (!p || p->kind != sched::ProcletKind::kRank || sched::on_host_stack() || !p->rank_state)
+    return "no rank runs";
+  if (process >= g_av.processes() || process == g_av.me()) return "it is not another process";
+  if (g_hosts.host_of(process) != g_hosts.host_of(g_av.me())) return "the process is elsewhere";
+  const comm::RankState* rank = comm::rank_state();
+  if (rank->buffers) return "it has attached a buffer";
+  return std::string(pt2pt::may_depart(rank->world_rank, p->index).what());
+}
+
+}  // namespace
+
+}  // namespace fgmpi::mpi
+
+using namespace fgmpi;
+
+const char* fgmpi_move_rank(uint32_t process) {
+  static auto* reason = new std::string;
+  *reason = mpi::reason_against_move(process);
+  if (!reason->empty()) return reason->c_str();
+  const sched::Proclet* p = sched::current();
+  comm::RankState* rank = comm::rank_state();
+  mpi::g_leaving = {rank->world_rank, p->index, process, sched::is_visitor(p) ? rank : nullptr};
+  return fgmpi_give_rank(mpi::deliver, nullptr);
+}
