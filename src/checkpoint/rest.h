@@ -25,6 +25,12 @@ bool come_to_rest(LayerRank& rank, bool talks, bool by_time);
 std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank& rank,
                                                                  uint64_t VirtualRequest::*number);
 
+/// Takes receives back from MPI. Those that have a message already end.
+void withdraw_receives(LayerRank& rank);
+/// Lets operations end that can, also behind the program's back. Returns the number of those that
+/// have not ended. `here`: only those that MPI has where the rank runs (deputy.h).
+int64_t advance_requests(LayerRank& rank, bool here);
+
 // remake.cc ---------------------------------------------------------------------------------------
 /// While objects are described, thrown away and made again the rank is quiet. Collective over all
 /// ranks.

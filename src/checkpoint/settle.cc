@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/hash.h"
+#include "checkpoint/deputy.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/wrappers.h"
 
@@ -156,7 +157,8 @@ void keep_outcome(LayerRank& rank, VirtualRequest* request, int code, const MPI_
   if (request->persistent) request->real = request->persistent_real;
 }
 
-/// Takes receives back from MPI. Those that have a message already end.
+}  // namespace
+
 void withdraw_receives(LayerRank& rank) {
   for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
     if (!is_under_way(*request) || kPending[request->call] != Pending::kWithdrawn) continue;
@@ -173,11 +175,13 @@ void withdraw_receives(LayerRank& rank) {
   }
 }
 
-/// Returns the number of operations that have not ended.
-int64_t advance_requests(LayerRank& rank) {
+int64_t advance_requests(LayerRank& rank, bool here) {
   int64_t left = 0;
   for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
     if (!is_under_way(*request)) continue;
+    if (here && (request->persistent || is_at_home(request->real) ||
+                 kPending[request->call] == Pending::kRefused))
+      continue;
     int flag = 0;
     MPI_Status status = {};
     MPI_Request real = request->real;
@@ -186,9 +190,15 @@ int64_t advance_requests(LayerRank& rank) {
       keep_outcome(rank, request, code, status);
     else
       ++left;
+    if (here && request->outcome && request->freed) {
+      --rank.freed_requests;
+      remove_request(rank, handle);
+    }
   }
   return left;
 }
+
+namespace {
 
 StoredMessage receive_message(MPI_Message real, MPI_Comm comm, MPI_Status status) {
   MPI_Count bytes = 0;
@@ -236,7 +246,7 @@ bool settle(LayerRank& rank) {
   take_in_matched(rank);
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
-    const int64_t left = advance_requests(rank);
+    const int64_t left = advance_requests(rank, false);
     take_in_all(rank);
     const bool late = rank.world_rank == 0 &&
                       std::chrono::steady_clock::now() - begin > std::chrono::seconds(kPatience);
