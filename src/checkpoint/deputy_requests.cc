@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/deputy.h"
+#include "checkpoint/moves.h"
 #include "checkpoint/wrappers.h"
 
 namespace fgmpi::checkpoint {
@@ -329,6 +330,18 @@ struct WaitForEither {
   }
 };
 
+/// Waits of a rank in another process than its deputy: neither can end the wait of the other.
+int poll_both(const RequestsOfKind& here, const RequestsOfKind& home) {
+  for (int flag = 0, index = 0;;) {
+    g_mpi.MPI_Request_get_status_any(here.size(), here.handles.data(), &index, &flag,
+                                     MPI_STATUS_IGNORE);
+    if (flag) return 1;
+    by_deputy("MPI_Waitany", g_mpi.MPI_Request_get_status_any, home.size(), home.handles.data(),
+              &index, &flag, MPI_STATUS_IGNORE);
+    if (flag) return 1;
+  }
+}
+
 int await_both(const char* what, int all, int n, const MPI_Request* requests,
                MPIX_Tool_begins begins, void* argument) {
   if (!is_any_at_home(n, requests))
@@ -342,6 +355,7 @@ int await_both(const char* what, int all, int n, const MPI_Request* requests,
     return by_deputy(what, MPIX_Tool_await, what, all, home.size(), home.handles.data(), begins,
                      argument);
   }
+  if (g_moves && has_deputy()) return poll_both(here, home);
   if (void* deputy = fgmpi_begin_deputy(what, {WaitForEither::wait_as_deputy, &either}))
     return either.wait(deputy);
   std::vector<MPI_Request> together(requests, requests + n);

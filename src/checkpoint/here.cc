@@ -5,6 +5,7 @@
 
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/moves.h"
 
 namespace fgmpi::checkpoint {
 
@@ -41,6 +42,18 @@ void copy_errhandler(const VirtualComm& comm) {
   g_mpi.MPI_Comm_set_errhandler(comm.here, handler);
   g_mpi.MPI_Errhandler_free(&handler);
 }
+
+}  // namespace
+
+void copy_predefined_errhandlers() {
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF}) {
+    VirtualComm predefined;
+    predefined.real = predefined.here = comm;
+    copy_errhandler(predefined);
+  }
+}
+
+namespace {
 
 void copy_name(const VirtualComm& comm) {
   char name[MPI_MAX_OBJECT_NAME] = {};
@@ -103,6 +116,7 @@ void with_object_here(const Table& table, int real, Action&& action) {
 
 /// Handlers of communicators without one of their own are MPI_COMM_WORLD's.
 void copy_errhandlers(const LayerRank& rank) {
+  if (g_moves) copy_predefined_errhandlers();
   rank.comms.for_each([](MPI_Comm, const VirtualComm* comm) {
     if (comm->visits) copy_errhandler(*comm);
   });

@@ -27,6 +27,8 @@ void leave_home(LayerRank& rank);
 void come_home(LayerRank& rank);
 /// Frees all objects where the rank is. They are made again when calls need them.
 void drop_objects_here(LayerRank& rank);
+/// Gives MPI_COMM_WORLD and MPI_COMM_SELF here their error handlers at home.
+void copy_predefined_errhandlers();
 void drop_here(VirtualComm* comm);
 void drop_here(VirtualType* type);
 /// The communicator at home of one that is here; others are returned as they are.

@@ -7,6 +7,7 @@
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/here.h"
+#include "checkpoint/moves.h"
 #include "checkpoint/save.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
@@ -53,6 +54,7 @@ void find_internal() {
   findings::find_bindings();
   follow_stops();
   read_mode(environment::text(environment::kCheckpoint));
+  let_ranks_move();
 }
 
 void rank_begins(int thread_level) {
@@ -65,9 +67,10 @@ void rank_begins(int thread_level) {
   g_next.MPI_Comm_size(MPI_COMM_WORLD, &size);
   rank->world_weight = weight_of(rank->world_rank == 0, size);
   rank->initialised = true;
-  rank->has_deputy = g_deputies;
+  rank->has_deputy = g_deputies && !g_moves;
   if (rank->world_rank == 0) begin_to_listen();
   add_rank(*rank);
+  note_home(*rank);
   start_asking(*rank);
 }
 
@@ -89,6 +92,8 @@ int finalize() {
   LayerRank* rank = current_rank();
   if (rank && rank->initialised) {
     stop_point(*rank, "MPI_Finalize");
+    free_persistent_requests(*rank);
+    move_home(*rank);
     remove_rank(*rank);
     report_remade(*rank);
     free_requests_left(*rank);

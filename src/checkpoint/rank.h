@@ -209,7 +209,9 @@ struct LayerRank {
       MPI_COMM_NULL;  ///< and of MPI_COMM_SELF, over which stored messages are delivered
   int world_rank = 0;
   bool initialised = false;
-  bool has_deputy = false;  ///< which calls MPI for it (deputy.h), once the rank has begun MPI
+  uint32_t home = 0;          ///< the process in which it has begun
+  uint64_t random_state = 0;  ///< of the mode of tests in which ranks move (moves.h)
+  bool has_deputy = false;    ///< which calls MPI for it (deputy.h), once the rank has begun MPI
 
   // Stops of the job (stop.h).
   enum class Place : uint8_t { kRuns, kWaits, kPauses };

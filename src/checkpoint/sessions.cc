@@ -6,6 +6,7 @@
 
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/moves.h"
 #include "checkpoint/wrappers.h"
 
 namespace fgmpi::checkpoint {
@@ -26,7 +27,7 @@ int begin_session(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session
       g_next.MPI_Session_init(given, real_of(*rank, Object::kErrhandler, errhandler), session);
   g_next.MPI_Info_free(&given);
   if (code != MPI_SUCCESS) return code;
-  rank->has_deputy = g_deputies;  // the rank itself has begun MPI
+  if (!g_moves) rank->has_deputy = g_deputies;  // the rank itself has begun MPI
   VirtualSession* made = nullptr;
   const int handle = rank->sessions.add(&made);
   made->real = *session;

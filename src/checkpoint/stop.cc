@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "checkpoint/deputy.h"
+#include "checkpoint/moves.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/rounds.h"
 #include "checkpoint/tool_extensions.h"
@@ -65,6 +66,7 @@ bool can_stop(const LayerRank& rank) {
 
 void stop_here(LayerRank& rank, const char* call, const NextCollective& next) {
   if (!can_stop(rank)) return;
+  if (g_moves_at_random) return move_at_random(rank, call);
   rank.call = call;
   rank.next = next;
   while (is_to_stop(rank)) {

@@ -1,0 +1,131 @@
+// How a rank leaves its process, and what keeps it.
+#include "checkpoint/moves.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/environment.h"
+#include "base/hash.h"
+#include "checkpoint/deputy.h"
+#include "checkpoint/here.h"
+#include "checkpoint/rest.h"
+#include "checkpoint/rounds.h"
+#include "checkpoint/wrappers.h"
+
+#pragma weak fgmpi_move_rank
+#pragma weak fgmpi_process_slots
+
+namespace fgmpi::checkpoint {
+
+bool g_moves = false, g_moves_at_random = false;
+
+namespace {
+
+uint64_t g_random_seed = 0;
+
+ProcessSlots slots_here() {
+  const char* reason = nullptr;
+  return fgmpi_process_slots(&reason);
+}
+
+/// Does MPI have this request where the rank runs, and is it under way?
+bool is_under_way_here(const VirtualRequest& request) {
+  return request.active && !request.outcome && !request.withdrawn && !is_at_home(request.real);
+}
+
+const char* reason_of_request(const VirtualRequest& request) {
+  if (request.persistent && !is_at_home(request.persistent_real))
+    return "it has a persistent request of messages";
+  if (!is_under_way_here(request)) return nullptr;
+  if (kPending[request.call] == Pending::kWithdrawn) return nullptr;
+  return request.sends ? "a send is under way" : "a request is under way";
+}
+
+const char* reason_against(const LayerRank& rank) {
+  if (!fgmpi_move_rank || !rank.initialised || rank.called_by_mpi > 0 || rank.quiet)
+    return "a function of MPI calls it";
+  if (rank.other_jobs) return "it has communicated with another job";
+  if (rank.comm_buffers || rank.session_buffers || rank.buffer.address)
+    return "it has attached a buffer";
+  if (rank.opened_groups > 0) return "it has opened a group of collectives";
+  const char* reason = nullptr;
+  rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
+    if (!reason) reason = reason_of_request(*request);
+  });
+  rank.messages.for_each([&](MPI_Message, const VirtualMessage* message) {
+    if (!message->stored) reason = "it has matched a message and not received it";
+  });
+  return reason;
+}
+
+/// MPI's requests that stand for operations which have ended.
+void drop_complete(LayerRank& rank) {
+  rank.requests.for_each([](MPI_Request, VirtualRequest* request) {
+    if (!request->is_complete || is_at_home(request->real)) return;
+    g_mpi.MPI_Request_free(&request->real);
+    request->real = MPI_REQUEST_NULL;
+    request->is_complete = false;
+  });
+}
+
+}  // namespace
+
+void let_ranks_move() {
+  if (!environment::lets_ranks_move() || !fgmpi_move_rank) return;
+  const char* text = environment::text(environment::kBalance);
+  use_deputies();
+  g_moves = true;
+  if (std::strncmp(text, "random:", 7) != 0) return;
+  g_random_seed = std::strtoull(text + 7, nullptr, 10);
+  g_moves_at_random = true;
+}
+
+void note_home(LayerRank& rank) {
+  if (g_moves) rank.home = static_cast<uint32_t>(slots_here().process);
+  if (g_moves_at_random) rank.round = ~g_round;
+}
+
+const char* move_to(LayerRank& rank, uint32_t process) {
+  advance_requests(rank, true);
+  const char* reason = reason_against(rank);
+  if (!reason) {
+    withdraw_receives(rank);
+    drop_complete(rank);
+    drop_objects_here(rank);
+    reason = fgmpi_move_rank(process);
+    if (!reason) rank.has_deputy = process != rank.home;
+    if (!reason && rank.has_deputy) copy_predefined_errhandlers();
+  }
+  resume_requests(rank);
+  return reason;
+}
+
+void free_persistent_requests(LayerRank& rank) {
+  if (!rank.has_deputy) return;
+  for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
+    if (!request->persistent || request->active || is_at_home(request->persistent_real)) continue;
+    g_mpi.MPI_Request_free(&request->persistent_real);
+    remove_request(rank, handle);
+  }
+}
+
+void move_home(LayerRank& rank) {
+  while (rank.has_deputy && move_to(rank, rank.home)) {
+    int flag = 0;
+    g_mpi.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+  }
+}
+
+void move_at_random(LayerRank& rank, const char* call) {
+  // Buffers are where the rank attaches them, and keep it there.
+  if (std::strstr(call, "attach")) return move_home(rank);
+  rank.random_state =
+      mix(rank.random_state, g_random_seed + static_cast<uint64_t>(rank.world_rank));
+  if (rank.random_state % 4 != 0) return;
+  const ProcessSlots here = slots_here();
+  if (here.count == 0) return;
+  const auto process = static_cast<uint32_t>((rank.random_state >> 8) % here.processes);
+  if (process != here.process) move_to(rank, process);
+}
+
+}  // namespace fgmpi::checkpoint

@@ -1,0 +1,33 @@
+// Ranks that go to other processes of their host while the job runs (FGMPI_BALANCE), at the
+// beginning of a call of MPI: what keeps a rank where it is, and how it goes.
+//
+//   requests   pending receives are withdrawn and begin again where the rank comes to; what its
+//              deputy has under way (deputy.h) stays with the deputy
+//   objects    those of messages (here.h) are made anew where they are needed
+//
+// Thread rule: a rank's. Functions may switch.
+#pragma once
+
+#include "checkpoint/rank.h"
+
+namespace fgmpi::checkpoint {
+
+/// Called when the library is loaded: reads FGMPI_BALANCE, and lets ranks have deputies.
+void let_ranks_move();
+/// `random:SEED`, a mode of tests: ranks move at random calls.
+extern bool g_moves_at_random;
+/// Ranks of this job may move.
+extern bool g_moves;
+/// A rank is about to call MPI.
+void move_at_random(LayerRank& rank, const char* call);
+/// MPI has begun for the rank: this process is its home.
+void note_home(LayerRank& rank);
+/// Goes to another process. Returns the reason where the rank stays, in words that hold until the
+/// next call, or nullptr.
+const char* move_to(LayerRank& rank, uint32_t process);
+/// MPI_Finalize of a rank that is away: what the program has not freed does not keep it.
+void free_persistent_requests(LayerRank& rank);
+/// Goes to the process in which the rank has begun, as soon as nothing keeps it any more.
+void move_home(LayerRank& rank);
+
+}  // namespace fgmpi::checkpoint
