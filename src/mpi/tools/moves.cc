@@ -174,7 +174,6 @@ std::string reason_against_move(uint32_t process) {
   if (process >= g_av.processes() || process == g_av.me()) return "it is not another process";
   if (g_hosts.host_of(process) != g_hosts.host_of(g_av.me())) return "the process is elsewhere";
   const comm::RankState* rank = comm::rank_state();
-  if (rank->buffers) return "it has attached a buffer";
   return std::string(pt2pt::may_depart(rank->world_rank, p->index).what());
 }
 
