@@ -183,8 +183,8 @@ Location AddressVector::as_destination(const Location& location) const {
 uint32_t AddressVector::global_of(uint32_t process, uint32_t local) const {
   if (process == kByWorld) return local;
   if (process == me_ && local >= my_count_) {
-    const uint32_t guest = moved_.guest_at(local);
-    if (guest != MovedRanks::kNone) return guest;
+    const uint32_t visitor = moved_.visitor_at(local);
+    if (visitor != MovedRanks::kNone) return visitor;
   }
   if (local < count(process)) return first(process) + local;
   for (const HostedRange& range : hosted_)

@@ -143,7 +143,7 @@ class AddressVector {
   /// The global rank of a local index; kNoRange where no rank has it.
   uint32_t global_of_local(uint32_t local) const { return global_of(me_, local); }
   /// The global rank of <process, local index>, for any process: the inverse of locate() and of
-  /// destination(). Guests are found in their host only.
+  /// destination(). Visitors are found in their host only.
   uint32_t global_of(uint32_t process, uint32_t local) const;
   /// An upper bound of all local indices in use.
   uint32_t locals() const { return locals_; }

@@ -34,22 +34,22 @@ void MovedRanks::forget(uint32_t world) {
 
 uint32_t MovedRanks::process_of(uint32_t world) const { return find(processes_, world); }
 
-void MovedRanks::add_guest(uint32_t world, uint32_t local) {
-  FGMPI_CHECK(index_of_guest(world) == kNone && guest_at(local) == kNone);
-  guests_.insert(lower_bound(guests_, local), {local, world});
+void MovedRanks::add_visitor(uint32_t world, uint32_t local) {
+  FGMPI_CHECK(index_of_visitor(world) == kNone && visitor_at(local) == kNone);
+  visitors_.insert(lower_bound(visitors_, local), {local, world});
 }
 
-void MovedRanks::remove_guest(uint32_t world) {
-  const uint32_t local = index_of_guest(world);
+void MovedRanks::remove_visitor(uint32_t world) {
+  const uint32_t local = index_of_visitor(world);
   FGMPI_CHECK(local != kNone);
-  guests_.erase(lower_bound(guests_, local));
+  visitors_.erase(lower_bound(visitors_, local));
 }
 
-uint32_t MovedRanks::guest_at(uint32_t local) const { return find(guests_, local); }
+uint32_t MovedRanks::visitor_at(uint32_t local) const { return find(visitors_, local); }
 
-uint32_t MovedRanks::index_of_guest(uint32_t world) const {
-  for (const MovedRank& guest : guests_)
-    if (guest.value == world) return guest.key;
+uint32_t MovedRanks::index_of_visitor(uint32_t world) const {
+  for (const MovedRank& visitor : visitors_)
+    if (visitor.value == world) return visitor.key;
   return kNone;
 }
 
@@ -61,10 +61,10 @@ bool MovedRanks::validate(std::string* reason) const {
                               }) == table.end();
   };
   if (!ascends(processes_)) return *reason = "world ranks do not ascend", false;
-  if (!ascends(guests_)) return *reason = "local indices of guests do not ascend", false;
-  for (const MovedRank& guest : guests_)
-    if (index_of_guest(guest.value) != guest.key)
-      return *reason = format("world rank %u is a guest twice", guest.value), false;
+  if (!ascends(visitors_)) return *reason = "local indices of visitors do not ascend", false;
+  for (const MovedRank& visitor : visitors_)
+    if (index_of_visitor(visitor.value) != visitor.key)
+      return *reason = format("world rank %u is a visitor twice", visitor.value), false;
   return true;
 }
 

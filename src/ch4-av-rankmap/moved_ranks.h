@@ -2,16 +2,16 @@
 // beside the address vector, which knows the home of every rank.
 //
 //     world rank -> process           sorted, 8 bytes for each rank that is known to have moved
-//     local index here -> world rank  sorted, 8 bytes for each guest
+//     local index here -> world rank  sorted, 8 bytes for each visitor
 //
 // The home of a rank is the process that the address vector names for it; its host is the process
-// in which its messages are matched now. A rank whose host is not its home is a guest of its host,
+// in which its messages are matched now. A rank whose host is not its home is a visitor there,
 // with a local index behind those of the host's own ranks. The first table is what this process
 // has learnt: it may be out of date, and says nothing about ranks that have never moved. So memory
 // grows with what has moved, not with the ranks of the job, and the maps of communicators stay as
 // they are.
 //
-// Thread rule: one thread. Invariants: both tables ascend; a rank is a guest at most once.
+// Thread rule: one thread. Invariants: both tables ascend; a rank is a visitor at most once.
 #pragma once
 
 #include <cstddef>
@@ -32,19 +32,21 @@ class MovedRanks {
   /// The recorded process, or kNone.
   uint32_t process_of(uint32_t world) const;
 
-  /// Makes the rank a guest of this process. REQUIRES: neither the rank nor the index is one.
-  void add_guest(uint32_t world, uint32_t local);
-  /// REQUIRES: the rank is a guest.
-  void remove_guest(uint32_t world);
-  /// The rank that has this local index as a guest, or kNone.
-  uint32_t guest_at(uint32_t local) const;
-  /// The local index of a guest, or kNone. Searches all guests.
-  uint32_t index_of_guest(uint32_t world) const;
+  /// Makes the rank a visitor of this process. REQUIRES: neither the rank nor the index is one.
+  void add_visitor(uint32_t world, uint32_t local);
+  /// REQUIRES: the rank is a visitor.
+  void remove_visitor(uint32_t world);
+  /// The rank that has this local index as a visitor, or kNone.
+  uint32_t visitor_at(uint32_t local) const;
+  /// The local index of a visitor, or kNone. Searches all visitors.
+  uint32_t index_of_visitor(uint32_t world) const;
 
   size_t moved() const { return processes_.size(); }
-  size_t guests() const { return guests_.size(); }
+  size_t visitors() const { return visitors_.size(); }
   /// Bytes of both tables.
-  size_t bytes() const { return (processes_.capacity() + guests_.capacity()) * sizeof(MovedRank); }
+  size_t bytes() const {
+    return (processes_.capacity() + visitors_.capacity()) * sizeof(MovedRank);
+  }
   /// Are the invariants true? Otherwise *reason says which is not.
   bool validate(std::string* reason) const;
 
@@ -58,7 +60,7 @@ class MovedRanks {
   static uint32_t find(const Table& table, uint32_t key);
 
   Table processes_;  ///< world rank -> process
-  Table guests_;     ///< local index -> world rank
+  Table visitors_;   ///< local index -> world rank
 };
 
 }  // namespace fgmpi

@@ -103,7 +103,7 @@ bool all_wait_for_mpi() {
 
 void set_tool_deadlock(void (*deadlock)()) { g_tool_deadlock = deadlock; }
 
-/// True for a rank of this home that is a guest of another process, whose report describes it.
+/// True for a rank of this home that is a visitor of another process, whose report describes it.
 static bool is_away(uint32_t index) {
   return index < g_av.my_count() &&
          g_av.moved().process_of(g_av.my_first() + index) != MovedRanks::kNone;

@@ -17,12 +17,12 @@ bool Forwarding::is_settled_at_home(uint32_t world) const {
 
 bool Forwarding::lives_here(uint32_t world) const {
   if (is_home(world)) return is_settled_at_home(world);
-  const auto guest = guests_.find(world);
-  return guest != guests_.end() && guest->second.handed_over;
+  const auto visitor = visitors_.find(world);
+  return visitor != visitors_.end() && visitor->second.handed_over;
 }
 
 bool Forwarding::may_depart(uint32_t world) const {
-  return lives_here(world) && (is_home(world) || guests_.at(world).local != kNoRank);
+  return lives_here(world) && (is_home(world) || visitors_.at(world).local != kNoRank);
 }
 
 /// The host of a rank, as far as this process knows it.
@@ -55,20 +55,20 @@ void Forwarding::depart(uint32_t world, uint32_t next) {
     while (site_->take_unexpected(site_->index_at_home(world), world, &item)) send_to_host(item);
     return;
   }
-  const uint32_t local = guests_.at(world).local;
-  guests_.erase(world);
-  moved_->remove_guest(world);
+  const uint32_t local = visitors_.at(world).local;
+  visitors_.erase(world);
+  moved_->remove_visitor(world);
   site_->send_note(site_->home_of(world), MoveNote::kLeft, world, next);
   while (site_->take_unexpected(local, world, &item)) send_home(ItemLeg::kReturned, item);
 }
 
 void Forwarding::arrive(uint32_t world, uint32_t local) {
   if (is_home(world)) return;
-  GuestRecord& guest = guests_[world];
-  FGMPI_CHECK(guest.local == kNoRank);
-  guest.local = local;
-  moved_->add_guest(world, local);
-  for (const ForwardedItem& item : std::exchange(guest.early, {})) site_->deliver(local, item);
+  VisitorRecord& visitor = visitors_[world];
+  FGMPI_CHECK(visitor.local == kNoRank);
+  visitor.local = local;
+  moved_->add_visitor(world, local);
+  for (const ForwardedItem& item : std::exchange(visitor.early, {})) site_->deliver(local, item);
 }
 
 // ---- The sender's process -----------------------------------------------------------------------
@@ -124,7 +124,7 @@ SendWay Forwarding::choose_way(const Envelope& envelope, uint32_t world, uint32_
   const auto end = route_ends_.find({me_, pair});
   if (end == route_ends_.end() || !end->second.open || end->second.stale)
     return SendWay::kForwarded;
-  *local = is_home(world) ? site_->index_at_home(world) : guests_.at(world).local;
+  *local = is_home(world) ? site_->index_at_home(world) : visitors_.at(world).local;
   return *local == kNoRank ? SendWay::kForwarded : SendWay::kHere;
 }
 
@@ -264,17 +264,17 @@ void Forwarding::send_home(ItemLeg leg, const ForwardedItem& item) {
   FGMPI_CHECK(received);
 }
 
-void Forwarding::give_to_guest(const ForwardedItem& item) {
-  const auto guest = guests_.find(item.world);
-  if (guest == guests_.end() || !guest->second.handed_over)
+void Forwarding::give_to_visitor(const ForwardedItem& item) {
+  const auto visitor = visitors_.find(item.world);
+  if (visitor == visitors_.end() || !visitor->second.handed_over)
     return send_home(ItemLeg::kReturned, item);
-  if (guest->second.local == kNoRank) return guest->second.early.push_back(item);
-  site_->deliver(guest->second.local, item);
+  if (visitor->second.local == kNoRank) return visitor->second.early.push_back(item);
+  site_->deliver(visitor->second.local, item);
 }
 
 void Forwarding::give_to_rank_here(const ForwardedItem& item) {
   if (is_home(item.world)) return site_->deliver(site_->index_at_home(item.world), item);
-  give_to_guest(item);
+  give_to_visitor(item);
 }
 
 void Forwarding::make_routes_stale(uint32_t world) {
@@ -336,7 +336,7 @@ bool Forwarding::receive(uint32_t from, ItemLeg leg, const ForwardedItem& item, 
       return true;
     case ItemLeg::kToHost:
       if (from != site_->home_of(item.world) || item.kind == ForwardedItem::kClose) return false;
-      item.kind == ForwardedItem::kOpen ? begin_route_end(item) : give_to_guest(item);
+      item.kind == ForwardedItem::kOpen ? begin_route_end(item) : give_to_visitor(item);
       return true;
     case ItemLeg::kReturned: {
       const auto record = homes_.find(item.world);
@@ -358,7 +358,7 @@ bool Forwarding::receive(uint32_t from, MoveNote note, uint32_t world, uint32_t 
   switch (note) {
     case MoveNote::kHandOver:
       if (!from_home || is_home(world) || lives_here(world)) return false;
-      guests_[world].handed_over = true;
+      visitors_[world].handed_over = true;
       return true;
     case MoveNote::kLeft:
       if (!of_host || record->second.returning || argument == from) return false;
@@ -392,8 +392,8 @@ bool Forwarding::empty() const {
     if (record.returning || !record.outgoing.empty()) return false;
   for (const auto& [pair, items] : held_)
     if (!items.empty()) return false;
-  for (const auto& [world, guest] : guests_)
-    if (!guest.early.empty()) return false;
+  for (const auto& [world, visitor] : visitors_)
+    if (!visitor.early.empty()) return false;
   for (const auto& [name, end] : route_ends_)
     if (!end.held.empty()) return false;
   return true;
@@ -439,10 +439,10 @@ void Forwarding::describe(std::string* out) const {
     describe_items("items", items, out);
     *out += "\n";
   }
-  for (const auto& [world, guest] : guests_) {
-    *out += format("guest %u at %d handed over %d", world, static_cast<int>(guest.local),
-                   guest.handed_over);
-    describe_items("early", guest.early, out);
+  for (const auto& [world, visitor] : visitors_) {
+    *out += format("visitor %u at %d handed over %d", world, static_cast<int>(visitor.local),
+                   visitor.handed_over);
+    describe_items("early", visitor.early, out);
     *out += "\n";
   }
   for (const auto& [name, end] : route_ends_) {

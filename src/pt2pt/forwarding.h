@@ -1,7 +1,7 @@
 // Forwarding: messages to and from ranks that have moved arrive once, and in order.
 //
 // Words. A rank's *home* is the process that the address vector names for it; it never changes. Its
-// *host* is the process where its messages are matched now. A rank away from home is a *guest* of
+// *host* is the process where its messages are matched now. A rank away from home is a *visitor* of
 // its host. A *pair* is a context, a source rank of it and a destination rank: only messages of one
 // pair have an order in MPI (MPI-4.0 section 3.5). An *item* is a message, or a mark of this
 // protocol that travels in order with messages. Each hop between two processes is a FIFO.
@@ -14,7 +14,7 @@
 //                                                              heard that r is
 //
 // While both ranks are at home the way by home is one hop and this class is not used. A process
-// that forwards a message to a guest tells the sender's process where the guest is, which then
+// that forwards a message to a visitor tells the sender's process where the visitor is, which then
 // begins a *direct route*. It may be wrong about T: this costs hops, never order.
 //
 // A route begins with the mark kOpen, sent by home behind the last message that goes by home
@@ -107,7 +107,7 @@ enum class ItemLeg : uint8_t {
 };
 /// What processes tell each other about a rank; `argument` as said.
 enum class MoveNote : uint8_t {
-  kHandOver,  ///< home to host: your guest's messages follow
+  kHandOver,  ///< home to host: your visitor's messages follow
   kLeft,      ///< host to home: the rank has left for process `argument`
   kStop,      ///< home to host: nothing for the rank follows
   kStopped,   ///< host to home: everything has been given back
@@ -158,7 +158,7 @@ class Forwarding {
   /// The rank leaves for another process, with its unexpected messages. Ends its direct routes.
   /// REQUIRES: may_depart(), and next is not this process.
   void depart(uint32_t world, uint32_t next);
-  /// The rank has come, as a guest with this local index, or home.
+  /// The rank has come, as a visitor with this local index, or home.
   void arrive(uint32_t world, uint32_t local);
 
   // ---- Sends ------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class Forwarding {
     /// What the rank has sent by home from a process that is not its host yet, with that process.
     std::vector<std::pair<uint32_t, ForwardedItem>> outgoing;
   };
-  struct GuestRecord {
+  struct VisitorRecord {
     uint32_t local = kNoRank;  ///< kNoRank: it has not come yet, or has left
     bool handed_over = false;  ///< its messages are matched here
     Items early;               ///< handed over before it came
@@ -254,7 +254,7 @@ class Forwarding {
   void hand_over(uint32_t world);
   void drop_if_settled(uint32_t world);
 
-  void give_to_guest(const ForwardedItem& item);
+  void give_to_visitor(const ForwardedItem& item);
   void give_to_rank_here(const ForwardedItem& item);
   void make_routes_stale(uint32_t world);
   void begin_route_end(const ForwardedItem& item);
@@ -268,7 +268,7 @@ class Forwarding {
   std::map<uint32_t, HomeRecord> homes_;
   std::map<MessagePair, Items> held_;  ///< items that came by home while a route is in use
   // Ranks whose host this process is, or was.
-  std::map<uint32_t, GuestRecord> guests_;
+  std::map<uint32_t, VisitorRecord> visitors_;
   std::map<RouteName, RouteEnd> route_ends_;
   // Ranks that send from here.
   std::map<MessagePair, Route> routes_;

@@ -256,8 +256,8 @@ Status arrive(uint32_t world, uint32_t local) {
     return error(MPI_ERR_ARG, "world rank is %u, which does not move", world);
   const bool home = g_av.process_of(world) == g_engine.me();
   const bool free = local >= g_av.my_count() && local != kProcessEndpoint &&
-                    g_engine.endpoints.has(local) && g_av.moved().guest_at(local) == kNoRank &&
-                    g_av.moved().index_of_guest(world) == kNoRank;
+                    g_engine.endpoints.has(local) && g_av.moved().visitor_at(local) == kNoRank &&
+                    g_av.moved().index_of_visitor(world) == kNoRank;
   if (home ? local != world - g_av.my_first() : !free)
     return error(MPI_ERR_ARG, "local index is %u, which world rank %u cannot have", local, world);
   g_forwarding->arrive(world, local);

@@ -19,7 +19,7 @@
 //   probes        see a message when it is in an endpoint, not while it is held or under way
 //   termination   items and notes are frames, counted like others. Whatever is kept waits for a
 //                 frame that is under way (forwarding.h), so a job that keeps any is not at rest
-//   names         a guest has its world rank in reports; a send names its destination's world rank
+//   names         reports show a visitor's world rank; a send names its destination's world rank
 //
 // What keeps a rank where it is (depart() says so): a posted receive or a probe that waits; a
 // message of which only some frames have come; a message that is being pulled past the limit;
@@ -58,7 +58,7 @@ Status may_depart(uint32_t world, uint32_t local);
 /// nothing has changed.
 Status depart(uint32_t world, uint32_t local, uint32_t process);
 /// Makes `local` the endpoint of a rank that has come: an index behind all own ranks and other
-/// guests, or, at home, the rank's own. Its messages may follow later.
+/// visitors, or, at home, the rank's own. Its messages may follow later.
 Status arrive(uint32_t world, uint32_t local);
 
 /// Appends what is kept here for ranks that move, in words; for reports and tests.

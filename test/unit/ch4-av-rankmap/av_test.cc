@@ -75,7 +75,7 @@ TEST(AddressVector, DestinationsWhereRanksMove) {
     }
     EXPECT_EQ(av.destination(10).process, other) << "ranks of other jobs stay";
     EXPECT_EQ(av.as_destination(av.locate(10)).process, other);
-    av.moved().add_guest(8, av.my_count() + 4);
+    av.moved().add_visitor(8, av.my_count() + 4);
     EXPECT_EQ(av.global_of_local(av.my_count() + 4), 8u);
     av.remove_range(other, 1);
     EXPECT_EQ(av.destination(2).process, kByWorld);

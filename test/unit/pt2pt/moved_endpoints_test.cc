@@ -333,10 +333,10 @@ class MovedEndpoints : public ::testing::Test {
     free_request(request);
     return data;
   }
-  /// The index of world rank 4 as a guest of process 0.
-  static constexpr uint32_t kGuest = kEach + 4;
-  void make_guest() {
-    EXPECT_TRUE(arrive(4, kGuest).ok());
+  /// The index of world rank 4 as a visitor of process 0.
+  static constexpr uint32_t kVisitor = kEach + 4;
+  void make_visitor() {
+    EXPECT_TRUE(arrive(4, kVisitor).ok());
     note(MoveNote::kHandOver, 4, 0);
   }
 
@@ -362,12 +362,12 @@ TEST_F(MovedEndpoints, SayWhatKeepsARank) {
     EXPECT_TRUE(depart(2, 2, 1).ok());
     EXPECT_EQ(depart(2, 2, 1).error_class(), MPI_ERR_PENDING) << "it is away";
     EXPECT_EQ(arrive(4, 2).error_class(), MPI_ERR_ARG) << "a rank's own index";
-    EXPECT_TRUE(arrive(4, kGuest).ok());
-    EXPECT_EQ(arrive(4, kGuest + 1).error_class(), MPI_ERR_ARG) << "it is a guest already";
-    EXPECT_EQ(arrive(5, kGuest).error_class(), MPI_ERR_ARG) << "another guest's index";
-    EXPECT_NE(depart(4, kGuest, 1).what().find("on their way"), std::string::npos);
+    EXPECT_TRUE(arrive(4, kVisitor).ok());
+    EXPECT_EQ(arrive(4, kVisitor + 1).error_class(), MPI_ERR_ARG) << "it is a visitor already";
+    EXPECT_EQ(arrive(5, kVisitor).error_class(), MPI_ERR_ARG) << "another visitor's index";
+    EXPECT_NE(depart(4, kVisitor, 1).what().find("on their way"), std::string::npos);
     note(MoveNote::kHandOver, 4, 0);
-    EXPECT_TRUE(depart(4, kGuest, 1).ok());
+    EXPECT_TRUE(depart(4, kVisitor, 1).ok());
     note(MoveNote::kStop, 4, 0);
     EXPECT_EQ(frames_.back().header.tag, static_cast<int32_t>(MoveNote::kStopped));
   });
@@ -375,8 +375,8 @@ TEST_F(MovedEndpoints, SayWhatKeepsARank) {
 
 TEST_F(MovedEndpoints, AreNamedByTheirWorldRank) {
   run([&] {
-    make_guest();
-    EXPECT_EQ(g_av.global_of_local(kGuest), 4u);
+    make_visitor();
+    EXPECT_EQ(g_av.global_of_local(kVisitor), 4u);
     EXPECT_EQ(g_av.global_of(kByWorld, 6), 6u);
     SendOp op;
     op.to = {kByWorld, 4};
@@ -427,22 +427,22 @@ TEST_F(MovedEndpoints, CancelFollowsItsMessageAndFindsItBack) {
   });
 }
 
-TEST_F(MovedEndpoints, CancelFindsTheMessageAtAGuest) {
+TEST_F(MovedEndpoints, CancelFindsTheMessageAtAVisitor) {
   run([&] {
-    make_guest();
+    make_visitor();
     const WireItem message{4, 1, 0, kNoRank, 1, static_cast<uint8_t>(ItemLeg::kToHost), 0, 0, 1};
     deliver(header(kMoving, 5, 77), wire(message, "hello"));
-    EXPECT_FALSE(endpoint(kGuest)->unexpected.empty());
+    EXPECT_FALSE(endpoint(kVisitor)->unexpected.empty());
     WireItem cancel = message;
     cancel.kind = ForwardedItem::kCancel;
     deliver(header(kMoving, 0, 78), wire(cancel));
-    EXPECT_FALSE(endpoint(kGuest)->unexpected.empty()) << "of another message";
+    EXPECT_FALSE(endpoint(kVisitor)->unexpected.empty()) << "of another message";
     deliver(header(kMoving, 0, 77), wire(cancel));
-    EXPECT_TRUE(endpoint(kGuest)->unexpected.empty());
+    EXPECT_TRUE(endpoint(kVisitor)->unexpected.empty());
     EXPECT_EQ(frames_.back().header.kind, kCancelled);
     EXPECT_EQ(frames_.back().header.cookie, 77u);
     deliver(header(kMoving, 5, 79), wire(message, "hello"));
-    EXPECT_EQ(receive(kGuest), "hello");
+    EXPECT_EQ(receive(kVisitor), "hello");
     EXPECT_EQ(frames_[frames_.size() - 2].header.kind, kAck);
     EXPECT_EQ(frames_.back().header.kind, kMoveNote) << "credit goes back to its process";
     deliver(header(kMoving, 0, 79), wire(cancel));
@@ -475,16 +475,16 @@ TEST_F(MovedEndpoints, ForwardLongMessagesInPieces) {
     }
     EXPECT_EQ(forwarded, data);
 
-    make_guest();
+    make_visitor();
     WireItem item = item_of(frames_[0]);
     item.world = 4;
     item.leg = static_cast<uint8_t>(ItemLeg::kToHost);
     deliver(frames_[0].header, wire(item, frames_[0].payload.substr(sizeof item)));
     deliver(frames_[1].header, frames_[1].payload);
     refuse(frames_[1].header, frames_[1].payload);
-    EXPECT_TRUE(endpoint(kGuest)->unexpected.empty());
+    EXPECT_TRUE(endpoint(kVisitor)->unexpected.empty());
     deliver(frames_[2].header, frames_[2].payload);
-    EXPECT_EQ(receive(kGuest), data);
+    EXPECT_EQ(receive(kVisitor), data);
   });
 }
 
@@ -507,7 +507,7 @@ TEST_F(MovedEndpoints, LeaveOtherPlanesAtHome) {
 
 TEST_F(MovedEndpoints, RefuseImpossibleFrames) {
   run([&] {
-    make_guest();
+    make_visitor();
     EXPECT_TRUE(depart(2, 2, 1).ok());
     const WireItem good{4, 1, 0, kNoRank, 1, static_cast<uint8_t>(ItemLeg::kToHost), 0, 0, 0};
     const Header h = header(kMoving, 5);
@@ -548,7 +548,7 @@ TEST_F(MovedEndpoints, RefuseImpossibleFrames) {
     n.size = 0;
     refuse(n, "");
     deliver(h, wire(good, "hello"));
-    EXPECT_EQ(receive(kGuest), "hello");
+    EXPECT_EQ(receive(kVisitor), "hello");
   });
 }
 

@@ -310,8 +310,8 @@ INSTANTIATE_TEST_SUITE_P(Traffic, MovingRanks, ::testing::ValuesIn(kTraffic),
 // ---- A deadlock of ranks one of which has moved
 // --------------------------------------------------
 
-sched::Proclet* g_guest = nullptr;
-bool g_guest_comes = false;
+sched::Proclet* g_visitor = nullptr;
+bool g_visitor_comes = false;
 
 void receive_from(uint32_t local, int32_t source) {
   char byte;
@@ -332,9 +332,9 @@ void wait_for_each_other(void*) {
   } else if (local == 0) {
     receive_from(0, 0);
   } else if (local == 1) {
-    g_guest = sched::current();
+    g_visitor = sched::current();
     const sched::WaitSite site{"wait for a rank", nullptr, false};
-    while (!g_guest_comes) sched::park(&site);
+    while (!g_visitor_comes) sched::park(&site);
     REQUIRE(arrive(0, 1).ok());
     receive_from(1, 1);
   }
@@ -344,8 +344,8 @@ TEST(DeadlockOfMovedRanks, NamesEachRankOnce) {
   const auto status = transport::testing::run_job(2, [](Member& member) {
     connect_all(&member, 1, 3);
     set_notice_handler(kRecord, [](uint32_t, uint64_t, const void*, size_t) {
-      g_guest_comes = true;
-      if (g_guest) sched::ready(g_guest);
+      g_visitor_comes = true;
+      if (g_visitor) sched::ready(g_visitor);
     });
     Naming naming;
     naming.locate = [](uint64_t, int32_t rank, Peer* out) {
