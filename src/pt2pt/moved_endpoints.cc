@@ -61,11 +61,19 @@ UnexpectedMessage* make_request(SendOp* op) {
   return u;
 }
 
+/// The first of these entries, or of those behind it, whose plane moves with a rank. All other
+/// planes (collectives, partitioned messages) stay at the endpoint of the rank's home.
+template <class Entry>
+Entry* first_that_moves(Entry* entry) {
+  while (entry && !is_of_moving_plane(entry->envelope.ctx)) entry = entry->next;
+  return entry;
+}
+
 /// What keeps the endpoint here, or nullptr.
 const char* obstacle(const Endpoint* at) {
-  if (!at->posted.empty()) return "it has posted a receive";
+  if (first_that_moves(at->posted.front())) return "it has posted a receive";
   if (at->probers) return "it waits for a message";
-  for (Arrived* a = at->unexpected.front(); a; a = a->next)
+  for (Arrived* a = first_that_moves(at->unexpected.front()); a; a = first_that_moves(a->next))
     switch (static_cast<UnexpectedMessage*>(a)->kind) {
       case UnexpectedMessage::kArriving:
       case UnexpectedMessage::kPulling:
@@ -154,7 +162,7 @@ class EndpointSite final : public ForwardingSite {
   }
   bool take_unexpected(uint32_t local, uint32_t world, ForwardedItem* out) override {
     Endpoint* at = g_engine.at(local);
-    auto* u = static_cast<UnexpectedMessage*>(at->unexpected.front());
+    auto* u = static_cast<UnexpectedMessage*>(first_that_moves(at->unexpected.front()));
     if (!u) return false;
     remove_unexpected(at, u);
     *out = {};
