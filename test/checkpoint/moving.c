@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
     MPI_Isend(out, kWords, MPI_INT, right, step, MPI_COMM_WORLD, &requests[1]);
     elsewhere += getpid() != home;
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    for (int i = 0; i < kWords; ++i) check(in[i] == left * 1000000 + step * 1000 + i, "what the left neighbour sends");
+    for (int i = 0; i < kWords; ++i)
+      check(in[i] == left * 1000000 + step * 1000 + i, "what the left neighbour sends");
     long sum = 0, mine = rank + step;
     MPI_Allreduce(&mine, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     check(sum == (long)size * step + (long)size * (size - 1) / 2, "the sum of all ranks");

@@ -126,9 +126,7 @@ bool rank_heaps_are_wanted() {
          settings::is_set(settings::kRankMemory);
 }
 
-bool rank_slots_are_files() {
-  return rank_heaps_are_wanted() && environment::lets_ranks_move();
-}
+bool rank_slots_are_files() { return rank_heaps_are_wanted() && environment::lets_ranks_move(); }
 
 bool rank_heaps_are_named() {
   const char* heap = environment::text(settings::kRecords[settings::kHeap].name);
