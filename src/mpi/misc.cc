@@ -91,15 +91,21 @@ int answer(const char* call, int* out, uint32_t value) {
   return MPI_SUCCESS;
 }
 
+/// The process in which the rank has begun, also where it has moved to another one.
+uint32_t home() {
+  const comm::RankState* rank = comm::rank_state();
+  return rank && g_av.ranks_move() ? g_av.process_of(rank->world_rank) : g_av.me();
+}
+
 }  // namespace
 
 FGMPI_EXTENSION int MPIX_Get_collocated_size(int* size) {
   FGMPI_TAKE_TURN("MPIX_Get_collocated_size", MPIX_Get_collocated_size(size));
-  return answer("MPIX_Get_collocated_size", size, g_av.my_count());
+  return answer("MPIX_Get_collocated_size", size, g_av.count(home()));
 }
 FGMPI_EXTENSION int MPIX_Get_collocated_startrank(int* rank) {
   FGMPI_TAKE_TURN("MPIX_Get_collocated_startrank", MPIX_Get_collocated_startrank(rank));
-  return answer("MPIX_Get_collocated_startrank", rank, g_av.my_first());
+  return answer("MPIX_Get_collocated_startrank", rank, g_av.first(home()));
 }
 FGMPI_EXTENSION int MPIX_Get_n_size(int* size) {
   FGMPI_TAKE_TURN("MPIX_Get_n_size", MPIX_Get_n_size(size));
