@@ -110,7 +110,7 @@ void free_persistent_requests(LayerRank& rank) {
 }
 
 void move_home(LayerRank& rank) {
-  while (rank.has_deputy && move_to(rank, rank.home)) {
+  while (g_moves && rank.has_deputy && move_to(rank, rank.home)) {
     int flag = 0;
     g_mpi.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
   }
