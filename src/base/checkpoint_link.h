@@ -164,8 +164,8 @@ extern "C" __attribute__((visibility("default"))) bool fgmpi_call_by_rank(
 /// Returns its bytes; 0 where it cannot be visited. May switch.
 extern "C" __attribute__((visibility("default"))) size_t fgmpi_describe_comm(int comm, void* buffer,
                                                                              size_t capacity);
-/// Makes a communicator of that, for the running rank in this process, with MPI_ERRORS_RETURN;
-/// MPI_COMM_NULL where none can be made. No collective operation may be called on it.
+/// Makes a communicator of that, for the running rank in this process, without an error handler of
+/// its own; MPI_COMM_NULL where none can be made. No collective operation may be called on it.
 extern "C" __attribute__((visibility("default"))) int fgmpi_visit_comm(const void* description,
                                                                        size_t bytes);
 /// Ends the use of such a communicator, once its operations have ended.

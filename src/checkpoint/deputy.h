@@ -37,6 +37,7 @@
 #pragma weak fgmpi_describe_comm
 #pragma weak fgmpi_visit_comm
 #pragma weak fgmpi_leave_comm
+#pragma weak fgmpi_own_errhandler
 #pragma weak fgmpi_begin_deputy
 #pragma weak fgmpi_end_deputy
 #pragma weak fgmpi_call_by_rank

@@ -26,17 +26,14 @@ class CallsOfRank {
   bool before_;
 };
 
-/// Gives a communicator here the error handler that answers for it at home.
+/// Gives a communicator here the error handler that it has at home.
 void copy_errhandler(const VirtualComm& comm) {
-  const bool is_own = by_deputy("a move", fgmpi_own_errhandler, comm.real) != MPI_ERRHANDLER_NULL;
-  MPI_Errhandler at_home = MPI_ERRORS_ARE_FATAL;
-  if (g_next.MPI_Comm_get_errhandler(is_own ? comm.real : MPI_COMM_WORLD, &at_home) != MPI_SUCCESS)
-    return;
+  const MPI_Errhandler at_home = by_deputy("a move", fgmpi_own_errhandler, comm.real);
+  if (at_home == MPI_ERRHANDLER_NULL) return fgmpi_set_own_errhandler(comm.here, at_home);
   if (!is_made(Object::kErrhandler, at_home)) {
     g_mpi.MPI_Comm_set_errhandler(comm.here, at_home);
     return;
   }
-  g_next.MPI_Errhandler_free(&at_home);
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   g_mpi.MPI_Comm_create_errhandler(comm_error_function(), &handler);
   g_mpi.MPI_Comm_set_errhandler(comm.here, handler);
@@ -114,7 +111,7 @@ void with_object_here(const Table& table, int real, Action&& action) {
   if (found && found->here != 0) action(found);
 }
 
-/// Handlers of communicators without one of their own are MPI_COMM_WORLD's.
+/// Communicators that are made later have the handler of their parent.
 void copy_errhandlers(const LayerRank& rank) {
   if (g_moves) copy_predefined_errhandlers();
   rank.comms.for_each([](MPI_Comm, const VirtualComm* comm) {

@@ -21,7 +21,6 @@ int fgmpi_visit_comm(const void* description, size_t bytes) {
   comm::Comm* made = nullptr;
   if (!comm::visit({static_cast<const uint8_t*>(description), bytes}, &made).ok())
     return MPI_COMM_NULL;
-  made->errhandler = MPI_ERRORS_RETURN;
   return made->handle;
 }
 
