@@ -79,6 +79,10 @@ struct CheckpointHooks {
   /// MPI's own handle behind one of the running rank's program. In a request for which this is
   /// asked the library keeps a copy of its buffers.
   int (*own_handle)(int handle);
+  /// Null where ranks do not move. The rank has got this error code, whose number another process
+  /// may give to another text; and the text of one of its latest codes, or nullptr.
+  void (*keep_error)(int code, const char* text);
+  const char* (*text_of_error)(int code);
 };
 
 /// A function, and what it is called with.

@@ -1,6 +1,7 @@
 // How a rank leaves its process, and what keeps it.
 #include "checkpoint/moves.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -81,7 +82,27 @@ void let_ranks_move() {
 }
 
 void note_home(LayerRank& rank) {
-  if (g_moves) rank.home = static_cast<uint32_t>(slots_here().process);
+void keep_error(int code, const char* text) {
+  LayerRank* rank = current_rank();
+  if (!rank || !rank->errors) return;
+  KeptErrors& errors = *rank->errors;
+  KeptErrors::KeptError& kept = errors.latest[errors.next++ % std::size(errors.latest)];
+  kept.code = code;
+  std::snprintf(kept.text, sizeof kept.text, "%s", text);
+}
+
+const char* text_of_error(int code) {
+  const LayerRank* rank = current_rank();
+  if (!rank || !rank->errors || code == MPI_SUCCESS) return nullptr;
+  for (const KeptErrors::KeptError& kept : rank->errors->latest)
+    if (kept.code == code) return kept.text;
+  return nullptr;
+}
+
+  if (g_moves) {
+    rank.home = static_cast<uint32_t>(slots_here().process);
+    rank.errors = std::make_unique<KeptErrors>();
+  }
   if (g_moves_at_random) rank.round = ~g_round;
 }
 

@@ -23,6 +23,9 @@ void move_at_random(LayerRank& rank, const char* call);
 /// MPI has begun for the rank: this process is its home.
 void note_home(LayerRank& rank);
 /// Goes to another process. Returns the reason where the rank stays, in words that hold until the
+/// The running rank has got this error code; and the text of one of its latest, or nullptr.
+void keep_error(int code, const char* text);
+const char* text_of_error(int code);
 /// next call, or nullptr.
 const char* move_to(LayerRank& rank, uint32_t process);
 /// MPI_Finalize of a rank that is away: what the program has not freed does not keep it.

@@ -167,6 +167,16 @@ struct VirtualRequest {
   }
 };
 
+/// The latest error codes of a rank that moves: another process knows no texts for them.
+struct KeptErrors {
+  struct KeptError {
+    int code = MPI_SUCCESS;
+    char text[MPI_MAX_ERROR_STRING] = "";
+  };
+  KeptError latest[4];
+  uint32_t next = 0;
+};
+
 /// A buffer that the program has attached (MPI_Buffer_attach).
 struct BsendBuffer {
   void* address = nullptr;
@@ -209,9 +219,10 @@ struct LayerRank {
       MPI_COMM_NULL;  ///< and of MPI_COMM_SELF, over which stored messages are delivered
   int world_rank = 0;
   bool initialised = false;
-  uint32_t home = 0;          ///< the process in which it has begun
-  uint64_t random_state = 0;  ///< of the mode of tests in which ranks move (moves.h)
-  bool has_deputy = false;    ///< which calls MPI for it (deputy.h), once the rank has begun MPI
+  uint32_t home = 0;                   ///< the process in which it has begun
+  std::unique_ptr<KeptErrors> errors;  ///< where ranks move
+  uint64_t random_state = 0;           ///< of the mode of tests in which ranks move (moves.h)
+  bool has_deputy = false;  ///< which calls MPI for it (deputy.h), once the rank has begun MPI
 
   // Stops of the job (stop.h).
   enum class Place : uint8_t { kRuns, kWaits, kPauses };

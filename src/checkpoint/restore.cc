@@ -13,6 +13,7 @@
 #include "checkpoint/file/folder.h"
 #include "checkpoint/file/page_list.h"
 #include "checkpoint/file/reader.h"
+#include "checkpoint/moves.h"
 #include "checkpoint/save.h"
 #include "checkpoint/wrappers.h"
 
@@ -184,12 +185,23 @@ int find_own_handle(int handle) {
   return without_mark(real_of(*rank, kind_of(handle), handle));
 }
 
-constexpr CheckpointHooks kHooks = {[] { return !restart_folder().empty(); }, restore, resume,
-                                    note_kept, find_own_handle};
+constexpr CheckpointHooks hooks_with(decltype(CheckpointHooks::keep_error) keep,
+                                     decltype(CheckpointHooks::text_of_error) text) {
+  return {[] { return !restart_folder().empty(); },
+          restore,
+          resume,
+          note_kept,
+          find_own_handle,
+          keep,
+          text};
+}
+constexpr CheckpointHooks kHooks = hooks_with(nullptr, nullptr),
+                          kHooksOfMoves = hooks_with(keep_error, text_of_error);
 
 }  // namespace
 }  // namespace fgmpi::checkpoint
 
 const fgmpi::checkpoint::CheckpointHooks* fgmpi_checkpoint_hooks() {
-  return &fgmpi::checkpoint::kHooks;
+  using namespace fgmpi::checkpoint;
+  return g_moves ? &kHooksOfMoves : &kHooks;
 }

@@ -24,6 +24,8 @@
 #include "privatize/privatize.h"
 #include "proclet-sched/threads/threads.h"
 
+#pragma weak fgmpi_checkpoint_hooks
+
 namespace fgmpi::mpi {
 namespace {
 
@@ -110,6 +112,12 @@ comm::Comm* answers_for(comm::Comm* comm) {
   return comm && rank && comm->errhandler == MPI_ERRHANDLER_NULL ? &rank->world : comm;
 }
 
+/// What keeps error codes of ranks that move, or nullptr.
+const checkpoint::CheckpointHooks* keeper_of_errors() {
+  const auto* hooks = &fgmpi_checkpoint_hooks ? fgmpi_checkpoint_hooks() : nullptr;
+  return hooks && hooks->keep_error ? hooks : nullptr;
+}
+
 std::string fetch_host_text(int code) {
   char text[MPI_MAX_ERROR_STRING] = "";
   int length = 0;
@@ -120,6 +128,7 @@ std::string fetch_host_text(int code) {
 /// Called when the program is about to get this code. REQUIRES: inside.
 void store_host_text(int code) {
   std::string text = fetch_host_text(code);
+  if (const auto* keeper = keeper_of_errors()) keeper->keep_error(code, text.c_str());
   const std::lock_guard<PlainMutex> guard(kept().mutex);
   host_slot(code) = {code, std::move(text)};
 }
@@ -132,10 +141,15 @@ std::string text_of_host(int code) {
 }
 
 int make_code(int error_class, std::string text) {
-  const std::lock_guard<PlainMutex> guard(kept().mutex);
-  const unsigned number = ++kept().errors & (kNumbers - 1);
-  const int code = kMark | static_cast<int>(number << 19) | (error_class & 0x7f);
-  slot(number) = {code, std::move(text)};
+  int code = 0;
+  const auto* keeper = keeper_of_errors();
+  {
+    const std::lock_guard<PlainMutex> guard(kept().mutex);
+    const unsigned number = ++kept().errors & (kNumbers - 1);
+    code = kMark | static_cast<int>(number << 19) | (error_class & 0x7f);
+    slot(number) = {code, keeper ? text : std::move(text)};
+  }
+  if (keeper) keeper->keep_error(code, text.c_str());
   return code;
 }
 
@@ -157,6 +171,8 @@ int class_of(int code) {
 }
 
 std::string text_of(int code) {
+  if (const auto* keeper = keeper_of_errors())
+    if (const char* text = keeper->text_of_error(code)) return text;
   if (is_ours(code)) {
     const std::lock_guard<PlainMutex> guard(kept().mutex);
     const ErrorText& words = slot(static_cast<unsigned>(code) >> 19 & (kNumbers - 1));
