@@ -36,7 +36,8 @@ BY_HAND = """MPI_Init MPI_Init_thread MPI_Finalize
   MPI_Win_create MPI_Win_create_c MPI_Win_create_dynamic MPI_Win_allocate MPI_Win_allocate_c MPI_Win_allocate_shared
   MPI_Win_allocate_shared_c MPI_Win_free MPI_Win_get_attr MPI_Win_shared_query MPI_Win_shared_query_c
   MPI_Session_init MPI_Session_finalize MPI_Alloc_mem MPI_Free_mem
-  MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete""".split()
+  MPI_Start MPI_Startall MPI_Mrecv MPI_Mrecv_c MPI_Imrecv MPI_Imrecv_c MPI_Grequest_complete
+  MPI_Request_get_status_all MPI_Request_get_status_some""".split()
 # What the layer remembers beside handles, behind a call that has succeeded. `window` and `file` are those of the call.
 REMEMBERED = {"MPI_Type_commit": "if (VirtualType* found = self->types.find(*datatype)) found->committed = true;",
               "MPI_Type_dup": "copy_committed(*self, program_oldtype, *newtype);",

@@ -145,6 +145,17 @@ class CompletionCall {
   }
   size_t size() const { return n_; }
 
+  /// Has an operation failed that has ended without MPI? Then its error is in its status only if
+  /// the layer writes it there.
+  bool has_failed() const {
+    for (size_t i = 0; i < n_; ++i)
+      if (error_of(i) != MPI_SUCCESS) return true;
+    return false;
+  }
+  int error_of(size_t i) const {
+    const VirtualRequest* request = rank_.requests.find(program_[i]);
+    return request && request->outcome ? request->outcome->code : MPI_SUCCESS;
+  }
  private:
   /// Ends request number i, where it is complete. Returns the code of its operation.
   int end(size_t i, int code, const MPI_Status* status) {
@@ -401,6 +412,37 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
 }
 
 /// MPI_Waitsome and MPI_Testsome.
+int get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  LayerRank* rank = current_rank();
+  if (!rank) return g_next.MPI_Request_get_status_all(count, requests, flag, statuses);
+  stop_point(*rank, "MPI_Request_get_status_all");
+  CompletionCall c(*rank, "MPI_Request_get_status_all", count, const_cast<MPI_Request*>(requests));
+  const bool failed = statuses != MPI_STATUSES_IGNORE && c.has_failed();
+  for (size_t i = 0; failed && i < c.size(); ++i) statuses[i].MPI_ERROR = MPI_SUCCESS;
+  const int code = g_next.MPI_Request_get_status_all(count, c.real(), flag, statuses);
+  if (code != MPI_SUCCESS || !failed || !*flag) return code;
+  for (size_t i = 0; i < c.size(); ++i)
+    if (const int error = c.error_of(i)) statuses[i].MPI_ERROR = error;
+  return code;
+}
+
+int get_status_some(int count, const MPI_Request* requests, int* outcount, int* indices,
+                    MPI_Status* statuses) {
+  LayerRank* rank = current_rank();
+  if (!rank)
+    return g_next.MPI_Request_get_status_some(count, requests, outcount, indices, statuses);
+  stop_point(*rank, "MPI_Request_get_status_some");
+  CompletionCall c(*rank, "MPI_Request_get_status_some", count, const_cast<MPI_Request*>(requests));
+  const bool failed = statuses != MPI_STATUSES_IGNORE && c.has_failed();
+  for (size_t i = 0; failed && i < c.size(); ++i) statuses[i].MPI_ERROR = MPI_SUCCESS;
+  const int code = g_next.MPI_Request_get_status_some(count, c.real(), outcount, indices, statuses);
+  if (code != MPI_SUCCESS || !failed || *outcount == MPI_UNDEFINED) return code;
+  for (int i = 0; i < *outcount; ++i)
+    if (const int error = c.error_of(static_cast<size_t>(indices[i])))
+      statuses[i].MPI_ERROR = error;
+  return code;
+}
+
 template <class Next>
 int some(Next next, const char* call, bool waits, int count, MPI_Request* requests, int* outcount,
          int* indices, MPI_Status* statuses) {
@@ -528,6 +570,12 @@ FGMPI_BOTH(MPI_Testsome,
            (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
            some(g_next.MPI_Testsome, "MPI_Testsome", false, n, requests, done, indices, statuses))
 FGMPI_BOTH(MPI_Request_free, (MPI_Request * request), free_request(request))
+FGMPI_BOTH(MPI_Request_get_status_all,
+           (int n, const MPI_Request* requests, int* flag, MPI_Status* statuses),
+           get_status_all(n, requests, flag, statuses))
+FGMPI_BOTH(MPI_Request_get_status_some,
+           (int n, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
+           get_status_some(n, requests, done, indices, statuses))
 FGMPI_BOTH(MPI_Grequest_complete, (MPI_Request request), complete_generalized(request))
 FGMPI_BOTH(MPI_Cancel, (MPI_Request * request), cancel(request))
 FGMPI_BOTH(MPI_Start, (MPI_Request * request), start(request))
