@@ -62,12 +62,13 @@ CALLED_HERE = """MPI_Init MPI_Init_thread MPI_Finalize MPI_Abort MPI_Comm_rank M
   MPI_Get_count MPI_Get_elements MPI_Get_elements_x MPI_Type_size MPI_Type_size_x MPI_Type_get_extent MPI_Type_get_extent_x
   MPI_Type_get_true_extent MPI_Type_get_true_extent_x MPI_Type_extent MPI_Type_lb MPI_Type_ub MPI_Cancel MPI_Request_free
   MPI_Request_get_status MPI_Request_get_status_all MPI_Request_get_status_any MPI_Request_get_status_some
-  MPI_Grequest_start MPI_Grequest_complete MPIX_Grequest_start MPIX_Grequest_class_allocate""".split()
+  MPI_Grequest_start MPI_Grequest_complete MPIX_Grequest_start MPIX_Grequest_class_allocate MPI_T_init_thread""".split()
 # Collective calls of files that move no data.
 TOGETHER = "set_size preallocate set_info set_view set_atomicity seek_shared sync".split()
 # What the layer itself calls beside the functions that it wraps.
 ALSO = """MPI_Query_thread MPI_Test_cancelled MPI_Get_count_c MPI_Status_set_elements_x MPI_Status_set_cancelled MPI_Error_class
-  MPI_Error_string MPI_File_delete MPI_Improbe MPI_Mrecv MPI_Type_get_envelope_c""".split()
+  MPI_Error_string MPI_Remove_error_class MPI_Remove_error_code MPI_Remove_error_string MPI_File_delete MPI_Improbe MPI_Mrecv
+  MPI_Type_get_envelope_c MPI_T_init_thread""".split()
 
 # What is done with pending requests, by the roles of their calls: a receive is made again later, others are waited for. An
 # exchange has a receive that cannot be withdrawn by itself.

@@ -6,6 +6,7 @@
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
 #include "checkpoint/moves.h"
+#include "checkpoint/wrappers.h"
 
 namespace fgmpi::checkpoint {
 
@@ -199,3 +200,22 @@ void follow_objects_at_home(Next* next) {
 }
 
 }  // namespace fgmpi::checkpoint
+
+using namespace fgmpi::checkpoint;
+
+// Error classes and codes that the program has added are known at home.
+namespace {
+bool has_own_errors_at_home() {
+  const LayerRank* rank = current_rank();
+  return rank && rank->has_deputy && rank->own_errors;
+}
+}  // namespace
+
+FGMPI_BOTH(MPI_Error_class, (int errorcode, int* errorclass),
+           (has_own_errors_at_home() ? g_next : g_mpi).MPI_Error_class(errorcode, errorclass))
+FGMPI_BOTH(
+    MPI_Error_string, (int errorcode, char* string, int* resultlen),
+    (has_own_errors_at_home() ? g_next : g_mpi).MPI_Error_string(errorcode, string, resultlen))
+FGMPI_BOTH(MPI_Remove_error_class, (int errorclass), g_next.MPI_Remove_error_class(errorclass))
+FGMPI_BOTH(MPI_Remove_error_code, (int errorcode), g_next.MPI_Remove_error_code(errorcode))
+FGMPI_BOTH(MPI_Remove_error_string, (int errorcode), g_next.MPI_Remove_error_string(errorcode))

@@ -88,6 +88,13 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
   return code;
 }
 
+/// The handles of MPI_T belong to the process, and keep the rank at home.
+int init_tool_interface(int required, int* provided) {
+  LayerRank* rank = current_rank();
+  if (rank && rank->initialised) move_home(*rank);
+  return g_next.MPI_T_init_thread(required, provided);
+}
+
 int finalize() {
   LayerRank* rank = current_rank();
   if (rank && rank->initialised) {
@@ -152,3 +159,5 @@ EXPORT int PMPI_Init_thread(int* argc, char*** argv, int required, int* provided
 }
 EXPORT int MPI_Finalize() { return finalize(); }
 EXPORT int PMPI_Finalize() { return finalize(); }
+FGMPI_BOTH(MPI_T_init_thread, (int required, int* provided),
+           init_tool_interface(required, provided))

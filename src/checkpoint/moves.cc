@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/environment.h"
 #include "base/hash.h"
@@ -42,10 +43,10 @@ const char* reason_of_request(const VirtualRequest& request) {
   return request.sends ? "a send is under way" : "a request is under way";
 }
 
-const char* reason_against(const LayerRank& rank) {
+const char* reason_against(const LayerRank& rank, bool goes_home) {
   if (!fgmpi_move_rank || !rank.initialised || rank.called_by_mpi > 0 || rank.quiet)
     return "a function of MPI calls it";
-  if (rank.other_jobs) return "it has communicated with another job";
+  if (rank.other_jobs && !goes_home) return "it has communicated with another job";
   if (rank.comm_buffers || rank.session_buffers || rank.buffer.address)
     return "it has attached a buffer";
   if (rank.opened_groups > 0) return "it has opened a group of collectives";
@@ -108,7 +109,7 @@ const char* text_of_error(int code) {
 
 const char* move_to(LayerRank& rank, uint32_t process) {
   advance_requests(rank, true);
-  const char* reason = reason_against(rank);
+  const char* reason = reason_against(rank, process == rank.home);
   if (!reason) {
     withdraw_receives(rank);
     drop_complete(rank);
@@ -138,8 +139,24 @@ void move_home(LayerRank& rank) {
 }
 
 void move_at_random(LayerRank& rank, const char* call) {
-  // Buffers are where the rank attaches them, and keep it there.
-  if (std::strstr(call, "attach")) return move_home(rank);
+  if (go_home_for(rank, call)) return;
+namespace {
+
+/// Does the call make something that keeps the rank at home from then on?
+bool is_made_at_home(std::string_view call) {
+  for (const std::string_view words : {"attach", "spawn", "_accept", "_connect", "_join"})
+    if (call.find(words) != call.npos) return true;
+  return false;
+}
+
+}  // namespace
+
+bool go_home_for(LayerRank& rank, const char* call) {
+  if (!is_made_at_home(call)) return false;
+  move_home(rank);
+  return true;
+}
+
   rank.random_state =
       mix(rank.random_state, g_random_seed + static_cast<uint64_t>(rank.world_rank));
   if (rank.random_state % 4 != 0) return;

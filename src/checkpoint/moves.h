@@ -18,6 +18,9 @@ void let_ranks_move();
 extern bool g_moves_at_random;
 /// Ranks of this job may move.
 extern bool g_moves;
+/// Goes home in front of a call that makes what keeps a rank there. Returns false where the call
+/// makes nothing like that.
+bool go_home_for(LayerRank& rank, const char* call);
 /// A rank is about to call MPI.
 void move_at_random(LayerRank& rank, const char* call);
 /// MPI has begun for the rank: this process is its home.

@@ -12,9 +12,12 @@
 #include "base/checkpoint_link.h"
 #include "base/error_line.h"
 #include "ch4-av-rankmap/hosts.h"
+#include "dynamic/proclets.h"
 #include "mpi/binding.h"
+#include "mpi/calls.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
+#include "mpi/tools/tool.h"
 #include "privatize/load/visitors.h"
 #include "proclet-sched/coroutine/deputies.h"
 #include "proclet-sched/coroutine/visitors.h"
@@ -38,9 +41,16 @@ enum MoveNotice : uint64_t {
 
 bool g_ranks_move = false;
 
+/// A rank that comes, and what the library in its new process has to know of it.
+struct MoveRecord {
+  MovingRank rank;
+  int32_t thread_level = MPI_THREAD_SINGLE;
+};
+
 /// The rank that leaves.
 struct LeavingRank {
   uint32_t world = 0, index = 0, process = 0;
+  int32_t thread_level = MPI_THREAD_SINGLE;
   comm::RankState* visitor = nullptr;  ///< its state here, where it is not at home
 };
 LeavingRank g_leaving;
@@ -71,12 +81,14 @@ void deliver(const MovingRank* rank, void*) {
     comm::finalize_rank(leaving.visitor);
     delete leaving.visitor;
   }
-  pt2pt::notify(leaving.process, pt2pt::kNoticeMove, kRecord, rank, sizeof *rank);
+  const MoveRecord record = {*rank, leaving.thread_level};
+  pt2pt::notify(leaving.process, pt2pt::kNoticeMove, kRecord, &record, sizeof record);
 }
 
 /// What the visitor's calls of messages need.
-void begin_visit(uint32_t world, uint32_t index) {
+void begin_visit(uint32_t world, uint32_t index, int thread_level) {
   auto* rank = new comm::RankState;
+  rank->thread_level = thread_level;
   rank->local = index;
   rank->world_rank = world;
   const Status begun = comm::init_rank(rank);
@@ -87,13 +99,14 @@ void begin_visit(uint32_t world, uint32_t index) {
   p->mpi_phase = kInitialised;
 }
 
-void take(uint32_t from, const MovingRank& record) {
+void take(uint32_t from, const MoveRecord& move) {
+  const MovingRank& record = move.rank;
   const auto world = static_cast<uint32_t>(record.world_rank);
   uint32_t index = 0;
   if (const char* reason = fgmpi_take_rank(&record, &index)) give_up(world, reason);
   if (g_av.process_of(world) != g_av.me()) {
     pt2pt::set_local_count(index + 1);
-    begin_visit(world, index);
+    begin_visit(world, index, move.thread_level);
   }
   const Status come = pt2pt::arrive(world, index);
   if (!come.ok()) give_up(world, come.what());
@@ -125,17 +138,18 @@ bool read(const void* data, size_t bytes, Notice* out) {
 }
 
 bool handle(uint32_t from, uint64_t what, const void* data, size_t bytes) {
-  MovingRank record;
+  MovingRank arrived;
+  MoveRecord record;
   CallForRank call;
   ReturnedCall returned;
   switch (what) {
     case kRecord:
-      if (!read(data, bytes, &record) || record.world_rank >= g_av.world_size()) return false;
+      if (!read(data, bytes, &record) || record.rank.world_rank >= g_av.world_size()) return false;
       sched::call_on_host([&] { take(from, record); });
       return true;
     case kArrived:
-      if (!read(data, bytes, &record)) return false;
-      fgmpi_rank_has_arrived(&record);
+      if (!read(data, bytes, &arrived)) return false;
+      fgmpi_rank_has_arrived(&arrived);
       return true;
     case kCall:
       if (!read(data, bytes, &call) || call.process != from ||
@@ -173,6 +187,10 @@ std::string reason_against_move(uint32_t process) {
     return "no rank runs";
   if (process >= g_av.processes() || process == g_av.me()) return "it is not another process";
   if (g_hosts.host_of(process) != g_hosts.host_of(g_av.me())) return "the process is elsewhere";
+  if (tool::is_initialised()) return "it uses the tool interface (MPI_T_init_thread)";
+  MPI_Comm parent = MPI_COMM_NULL;
+  if (dynamic::is_spawned(p->index) || (comm_get_parent(&parent).ok() && parent != MPI_COMM_NULL))
+    return "another job has started it";
   const comm::RankState* rank = comm::rank_state();
   return std::string(pt2pt::may_depart(rank->world_rank, p->index).what());
 }
@@ -189,6 +207,7 @@ const char* fgmpi_move_rank(uint32_t process) {
   if (!reason->empty()) return reason->c_str();
   const sched::Proclet* p = sched::current();
   comm::RankState* rank = comm::rank_state();
-  mpi::g_leaving = {rank->world_rank, p->index, process, sched::is_visitor(p) ? rank : nullptr};
+  mpi::g_leaving = {rank->world_rank, p->index, process, rank->thread_level,
+                    sched::is_visitor(p) ? rank : nullptr};
   return fgmpi_give_rank(mpi::deliver, nullptr);
 }
