@@ -140,9 +140,10 @@ extern "C" __attribute__((visibility("default"))) void fgmpi_rank_has_arrived(
 extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (*function)(void*),
                                                                           void* data);
 
-/// Moves the running rank to another process of its host, with its messages; its objects of MPI stay
-/// at home. No send of it is under way, no receive pending, and no function of MPI in its frames.
-/// Returns nullptr there, or the reason why it stays, in words that hold until the next call.
+/// Moves the running rank to another process of its host, with its messages; its objects of MPI
+/// stay at home. No send of it is under way, no receive pending, and no function of MPI in its
+/// frames. Returns nullptr there, or the reason why it stays, in words that hold until the next
+/// call.
 extern "C" __attribute__((visibility("default"))) const char* fgmpi_move_rank(uint32_t process);
 
 // ---- Deputies: helpers that make a call of MPI in the place of their rank. The functions of the

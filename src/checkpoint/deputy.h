@@ -41,7 +41,6 @@
 #pragma weak fgmpi_begin_deputy
 #pragma weak fgmpi_end_deputy
 #pragma weak fgmpi_call_by_rank
-#pragma weak fgmpi_own_errhandler
 #pragma weak fgmpi_set_own_errhandler
 #pragma weak fgmpi_self_answers
 

@@ -99,7 +99,7 @@ int finalize() {
   LayerRank* rank = current_rank();
   if (rank && rank->initialised) {
     stop_point(*rank, "MPI_Finalize");
-    free_persistent_requests(*rank);
+    forget_requests_here(*rank);
     move_home(*rank);
     remove_rank(*rank);
     report_remade(*rank);

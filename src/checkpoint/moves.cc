@@ -82,7 +82,6 @@ void let_ranks_move() {
   g_moves_at_random = true;
 }
 
-void note_home(LayerRank& rank) {
 void keep_error(int code, const char* text) {
   LayerRank* rank = current_rank();
   if (!rank || !rank->errors) return;
@@ -100,6 +99,7 @@ const char* text_of_error(int code) {
   return nullptr;
 }
 
+void note_home(LayerRank& rank) {
   if (g_moves) {
     rank.home = static_cast<uint32_t>(slots_here().process);
     rank.errors = std::make_unique<KeptErrors>();
@@ -122,11 +122,14 @@ const char* move_to(LayerRank& rank, uint32_t process) {
   return reason;
 }
 
-void free_persistent_requests(LayerRank& rank) {
+void forget_requests_here(LayerRank& rank) {
   if (!rank.has_deputy) return;
+  take_in_matched(rank);
   for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
-    if (!request->persistent || request->active || is_at_home(request->persistent_real)) continue;
-    g_mpi.MPI_Request_free(&request->persistent_real);
+    if (request->persistent && !request->active && !is_at_home(request->persistent_real))
+      g_mpi.MPI_Request_free(&request->persistent_real);
+    else if (!is_generalized(*request))
+      continue;
     remove_request(rank, handle);
   }
 }
@@ -138,8 +141,6 @@ void move_home(LayerRank& rank) {
   }
 }
 
-void move_at_random(LayerRank& rank, const char* call) {
-  if (go_home_for(rank, call)) return;
 namespace {
 
 /// Does the call make something that keeps the rank at home from then on?
@@ -157,6 +158,8 @@ bool go_home_for(LayerRank& rank, const char* call) {
   return true;
 }
 
+void move_at_random(LayerRank& rank, const char* call) {
+  if (go_home_for(rank, call)) return;
   rank.random_state =
       mix(rank.random_state, g_random_seed + static_cast<uint64_t>(rank.world_rank));
   if (rank.random_state % 4 != 0) return;

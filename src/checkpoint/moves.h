@@ -23,16 +23,17 @@ extern bool g_moves;
 bool go_home_for(LayerRank& rank, const char* call);
 /// A rank is about to call MPI.
 void move_at_random(LayerRank& rank, const char* call);
-/// MPI has begun for the rank: this process is its home.
-void note_home(LayerRank& rank);
-/// Goes to another process. Returns the reason where the rank stays, in words that hold until the
 /// The running rank has got this error code; and the text of one of its latest, or nullptr.
 void keep_error(int code, const char* text);
 const char* text_of_error(int code);
+/// MPI has begun for the rank: this process is its home.
+void note_home(LayerRank& rank);
+/// Goes to another process. Returns the reason where the rank stays, in words that hold until the
 /// next call, or nullptr.
 const char* move_to(LayerRank& rank, uint32_t process);
-/// MPI_Finalize of a rank that is away: what the program has not freed does not keep it.
-void free_persistent_requests(LayerRank& rank);
+/// MPI_Finalize of a rank that is away: requests that the program has not freed or completed, and
+/// messages that it has matched and not received, do not keep it.
+void forget_requests_here(LayerRank& rank);
 /// Goes to the process in which the rank has begun, as soon as nothing keeps it any more.
 void move_home(LayerRank& rank);
 

@@ -15,6 +15,12 @@
 #pragma weak fgmpi_make_error_code
 
 namespace fgmpi::checkpoint {
+
+bool is_generalized(const VirtualRequest& request) {
+  return request.call == kCall_MPI_Grequest_start || request.call == kCall_MPIX_Grequest_start ||
+         request.call == kCall_MPIX_Grequest_class_allocate;
+}
+
 namespace {
 
 constexpr uint32_t kFreedBeforeSweep = 64;
@@ -39,11 +45,6 @@ void count_types(LayerRank& rank, const VirtualRequest& request, int by) {
       count_type(rank, type, by);
     }
   }
-}
-
-bool is_generalized(const VirtualRequest& request) {
-  return request.call == kCall_MPI_Grequest_start || request.call == kCall_MPIX_Grequest_start ||
-         request.call == kCall_MPIX_Grequest_class_allocate;
 }
 
 /// Removes the requests whose operations have ended since the program has freed them.
@@ -144,7 +145,6 @@ class CompletionCall {
     return code;
   }
   size_t size() const { return n_; }
-
   /// Has an operation failed that has ended without MPI? Then its error is in its status only if
   /// the layer writes it there.
   bool has_failed() const {
@@ -156,6 +156,7 @@ class CompletionCall {
     const VirtualRequest* request = rank_.requests.find(program_[i]);
     return request && request->outcome ? request->outcome->code : MPI_SUCCESS;
   }
+
  private:
   /// Ends request number i, where it is complete. Returns the code of its operation.
   int end(size_t i, int code, const MPI_Status* status) {
@@ -411,7 +412,6 @@ int test_any(int count, MPI_Request* requests, int* index, int* flag, MPI_Status
   return done ? c.done(static_cast<size_t>(*index), code, told) : code;
 }
 
-/// MPI_Waitsome and MPI_Testsome.
 int get_status_all(int count, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
   LayerRank* rank = current_rank();
   if (!rank) return g_next.MPI_Request_get_status_all(count, requests, flag, statuses);
@@ -443,6 +443,7 @@ int get_status_some(int count, const MPI_Request* requests, int* outcount, int* 
   return code;
 }
 
+/// MPI_Waitsome and MPI_Testsome.
 template <class Next>
 int some(Next next, const char* call, bool waits, int count, MPI_Request* requests, int* outcount,
          int* indices, MPI_Status* statuses) {
@@ -569,13 +570,13 @@ FGMPI_BOTH(MPI_Waitsome,
 FGMPI_BOTH(MPI_Testsome,
            (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
            some(g_next.MPI_Testsome, "MPI_Testsome", false, n, requests, done, indices, statuses))
-FGMPI_BOTH(MPI_Request_free, (MPI_Request * request), free_request(request))
 FGMPI_BOTH(MPI_Request_get_status_all,
            (int n, const MPI_Request* requests, int* flag, MPI_Status* statuses),
            get_status_all(n, requests, flag, statuses))
 FGMPI_BOTH(MPI_Request_get_status_some,
            (int n, const MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
            get_status_some(n, requests, done, indices, statuses))
+FGMPI_BOTH(MPI_Request_free, (MPI_Request * request), free_request(request))
 FGMPI_BOTH(MPI_Grequest_complete, (MPI_Request request), complete_generalized(request))
 FGMPI_BOTH(MPI_Cancel, (MPI_Request * request), cancel(request))
 FGMPI_BOTH(MPI_Start, (MPI_Request * request), start(request))

@@ -27,6 +27,8 @@ std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank
 
 /// Takes receives back from MPI. Those that have a message already end.
 void withdraw_receives(LayerRank& rank);
+/// Receives the messages that the program has matched and not received (MPI_Mprobe).
+void take_in_matched(LayerRank& rank);
 /// Lets operations end that can, also behind the program's back. Returns the number of those that
 /// have not ended. `here`: only those that MPI has where the rank runs (deputy.h).
 int64_t advance_requests(LayerRank& rank, bool here);

@@ -230,7 +230,8 @@ void take_in_all(LayerRank& rank) {
       [&](MPI_Comm handle, const VirtualComm* comm) { take_in(rank, handle, comm->real); });
 }
 
-/// Messages that the program has matched and not received (MPI_Mprobe).
+}  // namespace
+
 void take_in_matched(LayerRank& rank) {
   rank.messages.for_each([&](MPI_Message, VirtualMessage* message) {
     if (message->stored) return;
@@ -239,6 +240,8 @@ void take_in_matched(LayerRank& rank) {
     message->real = MPI_MESSAGE_NULL;
   });
 }
+
+namespace {
 
 /// Nothing is under way any more when this returns true. Collective over all ranks.
 bool settle(LayerRank& rank) {

@@ -54,6 +54,8 @@ int start_again(int (*start)(LayerRank*, VirtualRequest*, Parameters...), LayerR
 
 /// Returns the virtual handle of a request that has begun (or was made, a persistent one).
 MPI_Request add_request(LayerRank& rank, std::unique_ptr<VirtualRequest> request);
+/// Does only the program complete the request (MPI_Grequest_start)?
+bool is_generalized(const VirtualRequest& request);
 /// The request is no longer the program's nor MPI's.
 void remove_request(LayerRank& rank, MPI_Request request);
 
