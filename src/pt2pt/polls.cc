@@ -35,18 +35,36 @@ struct PollingRank : sched::Poller {
   uint32_t next_list = 0;      ///< is forgotten next
   bool only_polls = false;     ///< a request of the last list is completed by polls only
   PollingRank* made_before{};  ///< links all that there are
+  PollingRank* next_unused{};
 };
 /// The last one that was made. None is freed: requests that have not completed may have its Waiter.
 PollingRank* g_made = nullptr;
+/// Those of visitors that have left, which had no such request; linked by `next_unused`.
+PollingRank* g_unused_pollers = nullptr;
+
+PollingRank* new_poller(sched::Proclet* rank) {
+  PollingRank* made = g_unused_pollers;
+  PollingRank* const before = made ? made->made_before : g_made;
+  if (made) {
+    g_unused_pollers = made->next_unused;
+    made->~PollingRank();
+    new (made) PollingRank(rank);
+  } else {
+    made = new (std::nothrow) PollingRank(rank);
+    if (!made) return nullptr;
+    g_made = made;
+  }
+  made->made_before = before;
+  return made;
+}
 
 /// Returns the calling rank's; nullptr where it may not rest, or there is no memory for one.
 PollingRank* calling_poller() {
   if (!sched::may_rest()) return nullptr;
   sched::Proclet* self = sched::current();
   if (__builtin_expect(!self->poller, 0)) {
-    auto* made = new (std::nothrow) PollingRank(self);
+    PollingRank* made = new_poller(self);
     if (!made) return nullptr;
-    made->made_before = std::exchange(g_made, made);
     self->poller = made;
   }
   return static_cast<PollingRank*>(self->poller);
@@ -138,6 +156,23 @@ void let_others_run_after_probe(Endpoint* at, const Envelope& pattern, const cha
   ProbeSite site(call, &prober.pattern);
   site.deadlocks = false;
   self->let_others_run(&site);
+}
+
+void stop_polling(Endpoint* at, bool ends) {
+  sched::Proclet* const self = sched::current();
+  auto* polling = static_cast<PollingRank*>(self->poller);
+  if (!polling) return;
+  Prober& prober = polling->prober;
+  for (Prober** link = &at->probers; *link && !prober.found; link = &(*link)->next) {
+    if (*link != &prober) continue;
+    *link = prober.next;
+    break;
+  }
+  prober.found = true;
+  polling->lists.reset();
+  if (!ends) return;
+  self->poller = nullptr;
+  polling->next_unused = std::exchange(g_unused_pollers, polling);
 }
 
 }  // namespace fgmpi::pt2pt

@@ -29,5 +29,8 @@ void remember_tested(const MPI_Request* handles, int count);
 void let_others_run_after_look(Waiter** news, sched::WaitSite* site);
 /// After a search in vain for an unexpected message. May switch.
 void let_others_run_after_probe(Endpoint* at, const Envelope& pattern, const char* call);
+/// The running rank may be about to leave the process: no message at its endpoint wakes it any
+/// more, and what it has tested is forgotten. `ends`: its proclet ends then.
+void stop_polling(Endpoint* at, bool ends);
 
 }  // namespace fgmpi::pt2pt

@@ -23,6 +23,7 @@
 #include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/moved_endpoints.h"
+#include "pt2pt/polls.h"
 #include "pt2pt/pt2pt.h"
 
 namespace fgmpi::mpi {
@@ -192,6 +193,7 @@ std::string reason_against_move(uint32_t process) {
   if (dynamic::is_spawned(p->index) || (comm_get_parent(&parent).ok() && parent != MPI_COMM_NULL))
     return "another job has started it";
   const comm::RankState* rank = comm::rank_state();
+  pt2pt::stop_polling(pt2pt::g_engine.at(p->index), sched::is_visitor(p));
   return std::string(pt2pt::may_depart(rank->world_rank, p->index).what());
 }
 
