@@ -67,22 +67,25 @@ struct MovingRank {
 /// What libfgmpi-checkpoint does for the library.
 struct CheckpointHooks {
   /// Does this process go on with ranks that were saved?
-  bool (*restarts)();
+  bool (*restarts)() = nullptr;
   /// Fills the slots, where images are as they are at the start and all else is zero, and gives
   /// the roots of all ranks. Returns nullptr, or why the process cannot go on. Ranks do not run.
-  const char* (*restore)(const ProcessSlots& slots, RankRoot* roots);
+  const char* (*restore)(const ProcessSlots& slots, RankRoot* roots) = nullptr;
   /// Goes on with the running rank. Does not return.
-  void (*resume)();
+  void (*resume)() = nullptr;
   /// The running rank begins (1) or ends (-1) a call for which the library keeps something in the
   /// process, and so cannot be saved in between.
-  void (*keeps)(int by);
+  void (*keeps)(int by) = nullptr;
   /// MPI's own handle behind one of the running rank's program. In a request for which this is
   /// asked the library keeps a copy of its buffers.
-  int (*own_handle)(int handle);
+  int (*own_handle)(int handle) = nullptr;
   /// Null where ranks do not move. The rank has got this error code, whose number another process
   /// may give to another text; and the text of one of its latest codes, or nullptr.
-  void (*keep_error)(int code, const char* text);
-  const char* (*text_of_error)(int code);
+  void (*keep_error)(int code, const char* text) = nullptr;
+  const char* (*text_of_error)(int code) = nullptr;
+  /// Null where ranks do not move. The running rank, a visitor, is about to end: it goes home if it
+  /// can, where this returns.
+  void (*go_home_to_end)() = nullptr;
 };
 
 /// A function, and what it is called with.

@@ -134,8 +134,11 @@ void forget_requests_here(LayerRank& rank) {
   }
 }
 
-void move_home(LayerRank& rank) {
-  while (g_moves && rank.has_deputy && move_to(rank, rank.home)) {
+namespace {
+
+/// Goes home as soon as nothing keeps the rank any more, but gives up after so many tries.
+void try_to_move_home(LayerRank& rank, uint32_t tries) {
+  while (g_moves && rank.has_deputy && tries > 0 && move_to(rank, rank.home)) {
     int flag = 0;
     g_mpi.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
   }
@@ -148,6 +151,20 @@ bool is_made_at_home(std::string_view call) {
   for (const std::string_view words : {"attach", "spawn", "_accept", "_connect", "_join"})
     if (call.find(words) != call.npos) return true;
   return false;
+}  // namespace
+
+void move_home(LayerRank& rank) {
+  while (g_moves && rank.has_deputy) try_to_move_home(rank, ~0u);
+}
+
+void go_home_to_end() {
+  constexpr uint32_t kTries = 1000;
+  LayerRank* rank = current_rank();
+  if (!rank || !rank->initialised || rank->called_by_mpi > 0) return;
+  forget_requests_here(*rank);
+  try_to_move_home(*rank, kTries);
+}
+
 }
 
 }  // namespace

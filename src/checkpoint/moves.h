@@ -38,3 +38,6 @@ void forget_requests_here(LayerRank& rank);
 void move_home(LayerRank& rank);
 
 }  // namespace fgmpi::checkpoint
+/// The running rank ends without MPI_Finalize: goes home unless a function of MPI is in its frames,
+/// or what is under way keeps it for long.
+void go_home_to_end();

@@ -185,18 +185,20 @@ int find_own_handle(int handle) {
   return without_mark(real_of(*rank, kind_of(handle), handle));
 }
 
-constexpr CheckpointHooks hooks_with(decltype(CheckpointHooks::keep_error) keep,
-                                     decltype(CheckpointHooks::text_of_error) text) {
-  return {[] { return !restart_folder().empty(); },
-          restore,
-          resume,
-          note_kept,
-          find_own_handle,
-          keep,
-          text};
+constexpr CheckpointHooks make_hooks(bool moves) {
+  CheckpointHooks made;
+  made.restarts = [] { return !restart_folder().empty(); };
+  made.restore = restore;
+  made.resume = resume;
+  made.keeps = note_kept;
+  made.own_handle = find_own_handle;
+  if (!moves) return made;
+  made.keep_error = keep_error;
+  made.text_of_error = text_of_error;
+  made.go_home_to_end = go_home_to_end;
+  return made;
 }
-constexpr CheckpointHooks kHooks = hooks_with(nullptr, nullptr),
-                          kHooksOfMoves = hooks_with(keep_error, text_of_error);
+constexpr CheckpointHooks kHooks = make_hooks(false), kHooksOfMoves = make_hooks(true);
 
 }  // namespace
 }  // namespace fgmpi::checkpoint

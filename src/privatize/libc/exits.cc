@@ -243,7 +243,7 @@ void adopt_early_handlers(sched::Proclet* rank0) {
 }
 
 void end_rank(int status) {
-  refuse_end_of_visitor();
+  take_home_to_end(status);
   run_exit_handlers(status);
   if (status == 0) report_leaked_memory();
   if (SlotRecord* record = slot_record(sched::running()->index)) flush_streams(record);

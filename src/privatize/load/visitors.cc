@@ -36,6 +36,8 @@
 #include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/threads.h"
 
+#pragma weak fgmpi_checkpoint_hooks
+
 namespace fgmpi::privatize {
 namespace {
 
@@ -331,12 +333,23 @@ bool find_slot_in_file(const sched::Proclet* rank, SlotInFile* out) {
   return out->at != nullptr;
 }
 
-void refuse_end_of_visitor() {
+namespace {
+
+bool is_visitor_running() {
   const sched::Proclet* p = sched::running();
-  if (!p || !sched::is_visitor(p)) return;
-  write_error_line("rank " + std::to_string(p->slot) +
+  return p && sched::is_visitor(p);
+}
+
+}  // namespace
+
+void take_home_to_end(int status) {
+  if (!is_visitor_running()) return;
+  const auto* hooks = &fgmpi_checkpoint_hooks ? fgmpi_checkpoint_hooks() : nullptr;
+  if (hooks && hooks->go_home_to_end) hooks->go_home_to_end();
+  if (!is_visitor_running()) return;
+  write_error_line("rank " + std::to_string(sched::running()->slot) +
                    " has ended in a process that is not its home");
-  end_process(1);
+  end_process(status == 0 ? 1 : status);
 }
 
 }  // namespace fgmpi::privatize

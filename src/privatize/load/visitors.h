@@ -44,8 +44,8 @@ struct SlotInFile {
 };
 /// Finds the slot of a rank of this process, or of a visitor; false: it has none in a file.
 bool find_slot_in_file(const sched::Proclet* rank, SlotInFile* out);
-/// Ends the process, with a line, where the running rank is a visitor, as it must go home before it
-/// ends.
-void refuse_end_of_visitor();
+/// The running rank is about to end: a visitor goes home. Where it cannot, the process ends, with a
+/// line and this status, or 1 in place of 0. May switch.
+void take_home_to_end(int status);
 
 }  // namespace fgmpi::privatize
