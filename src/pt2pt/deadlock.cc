@@ -10,6 +10,7 @@
 #include "ch4-av-rankmap/process_groups.h"
 #include "proclet-sched/coroutine/deputies.h"
 #include "proclet-sched/coroutine/packing.h"
+#include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/threads.h"
 #include "pt2pt/buffer_limit.h"
 #include "pt2pt/deadlock.h"
@@ -31,6 +32,7 @@ struct DeadlockedRank {
   int64_t rank = -1;  ///< as Report names ranks
   std::string call, words;
   bool thread = false;  ///< a thread that does not run main
+  bool away = false;    ///< a visitor of this process
   int64_t awaits = -1;  ///< the awaited rank, named likewise
 };
 
@@ -81,6 +83,7 @@ DeadlockedRank describe(sched::Proclet* p, uint32_t index) {
   w.rank = name_in_report(g_engine.me(), index);
   w.call = p->wait->call;
   w.thread = p->kind == sched::ProcletKind::kForeign;
+  w.away = sched::is_visitor(p);
   if (p->wait->describe) p->wait->describe(p->wait, &w.words);
   WaitFor target;
   if (awaited(sched::innermost_wait(p->wait), &target) && target.peer.local != kProcessEndpoint)
@@ -90,6 +93,7 @@ DeadlockedRank describe(sched::Proclet* p, uint32_t index) {
 
 std::string line_of(const DeadlockedRank& w) {
   std::string line = Report::words(w.rank) + (w.thread ? ", a thread of it, in " : " in ") + w.call;
+  if (w.away) line += " (in process " + std::to_string(g_engine.me()) + ", to which it has moved)";
   if (!w.words.empty()) line += ": " + w.words;
   return line;
 }
