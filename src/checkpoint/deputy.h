@@ -101,13 +101,28 @@ Result by_deputy(const char* what, Result (*function)(Parameters...),
   }
 }
 
+/// While it lives, a deputy of a rank that is in another process makes all calls of MPI here, with
+/// MPI's objects here: what it runs is a function of the program. The rank waits meanwhile.
+class CallsAtHome {
+ public:
+  CallsAtHome();
+  ~CallsAtHome();
+  CallsAtHome(const CallsAtHome&) = delete;
+  CallsAtHome& operator=(const CallsAtHome&) = delete;
+
+ private:
+  LayerRank* rank_ = nullptr;
+};
+
 /// MPI calls a function of the program, maybe in a helper: the rank itself makes the call where it
-/// waits for its deputy. May switch.
+/// waits for its deputy in this process. May switch.
 template <class Body>
 void by_rank(Body&& body) {
   using Call = std::remove_reference_t<Body>;
   const LayerCall call = {[](void* data) { (*static_cast<Call*>(data))(); }, &body};
-  if (__builtin_expect(g_deputies, 0) && fgmpi_call_by_rank(call)) return;
+  if (__builtin_expect(!g_deputies, 1)) return body();
+  if (fgmpi_call_by_rank(call)) return;
+  const CallsAtHome here;
   body();
 }
 

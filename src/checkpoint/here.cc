@@ -27,6 +27,20 @@ class CallsOfRank {
   bool before_;
 };
 
+}  // namespace
+
+CallsAtHome::CallsAtHome() {
+  LayerRank* rank = g_moves ? current_rank() : nullptr;
+  if (!rank || !rank->has_deputy || !is_home(*rank)) return;
+  rank_ = rank;
+  rank_->has_deputy = false;
+}
+CallsAtHome::~CallsAtHome() {
+  if (rank_) rank_->has_deputy = true;
+}
+
+namespace {
+
 /// Gives a communicator here the error handler that it has at home.
 void copy_errhandler(const VirtualComm& comm) {
   const MPI_Errhandler at_home = by_deputy("a move", fgmpi_own_errhandler, comm.real);

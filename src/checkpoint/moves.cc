@@ -35,9 +35,13 @@ bool is_under_way_here(const VirtualRequest& request) {
   return request.active && !request.outcome && !request.withdrawn && !is_at_home(request.real);
 }
 
-const char* reason_of_request(const VirtualRequest& request) {
+const char* reason_of_request(const VirtualRequest& request, bool goes_home) {
   if (request.persistent && !is_at_home(request.persistent_real))
     return "it has a persistent request of messages";
+  // At home MPI calls the function of the program while the rank does something else.
+  if (!goes_home && is_virtual(op_of(request)) && (request.persistent || !request.outcome) &&
+      is_at_home(request.real))
+    return "a reduction with an operation of the program is under way";
   if (!is_under_way_here(request)) return nullptr;
   if (kPending[request.call] == Pending::kWithdrawn) return nullptr;
   return request.sends ? "a send is under way" : "a request is under way";
@@ -52,7 +56,7 @@ const char* reason_against(const LayerRank& rank, bool goes_home) {
   if (rank.opened_groups > 0) return "it has opened a group of collectives";
   const char* reason = nullptr;
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
-    if (!reason) reason = reason_of_request(*request);
+    if (!reason) reason = reason_of_request(*request, goes_home);
   });
   rank.messages.for_each([&](MPI_Message, const VirtualMessage* message) {
     if (!message->stored) reason = "it has matched a message and not received it";
@@ -107,6 +111,8 @@ void note_home(LayerRank& rank) {
   if (g_moves_at_random) rank.round = ~g_round;
 }
 
+bool is_home(const LayerRank& rank) { return slots_here().process == rank.home; }
+
 const char* move_to(LayerRank& rank, uint32_t process) {
   advance_requests(rank, true);
   const char* reason = reason_against(rank, process == rank.home);
@@ -141,16 +147,10 @@ void try_to_move_home(LayerRank& rank, uint32_t tries) {
   while (g_moves && rank.has_deputy && tries > 0 && move_to(rank, rank.home)) {
     int flag = 0;
     g_mpi.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    --tries;
   }
 }
 
-namespace {
-
-/// Does the call make something that keeps the rank at home from then on?
-bool is_made_at_home(std::string_view call) {
-  for (const std::string_view words : {"attach", "spawn", "_accept", "_connect", "_join"})
-    if (call.find(words) != call.npos) return true;
-  return false;
 }  // namespace
 
 void move_home(LayerRank& rank) {
@@ -165,12 +165,33 @@ void go_home_to_end() {
   try_to_move_home(*rank, kTries);
 }
 
+namespace {
+
+/// Does the call make something that keeps the rank at home from then on?
+bool is_made_at_home(std::string_view call) {
+  for (const std::string_view words : {"attach", "spawn", "_accept", "_connect", "_join"})
+    if (call.find(words) != call.npos) return true;
+  return false;
+}
+
+/// Is it a reduction that goes on behind the call?
+bool reduces_later(std::string_view call) {
+  if (!call.starts_with("MPI_I") && call.find("_init") == call.npos) return false;
+  for (const std::string_view words : {"reduce", "scan"})
+    if (call.find(words) != call.npos) return true;
+  return false;
+}
+
+bool has_operations(const LayerRank& rank) {
+  bool any = false;
+  rank.ops.for_each([&](MPI_Op, const VirtualCallbacks*) { any = true; });
+  return any;
 }
 
 }  // namespace
 
 bool go_home_for(LayerRank& rank, const char* call) {
-  if (!is_made_at_home(call)) return false;
+  if (!is_made_at_home(call) && !(reduces_later(call) && has_operations(rank))) return false;
   move_home(rank);
   return true;
 }

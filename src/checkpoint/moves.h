@@ -28,6 +28,8 @@ void keep_error(int code, const char* text);
 const char* text_of_error(int code);
 /// MPI has begun for the rank: this process is its home.
 void note_home(LayerRank& rank);
+/// Is this process the one in which the rank has begun?
+bool is_home(const LayerRank& rank);
 /// Goes to another process. Returns the reason where the rank stays, in words that hold until the
 /// next call, or nullptr.
 const char* move_to(LayerRank& rank, uint32_t process);
@@ -36,8 +38,8 @@ const char* move_to(LayerRank& rank, uint32_t process);
 void forget_requests_here(LayerRank& rank);
 /// Goes to the process in which the rank has begun, as soon as nothing keeps it any more.
 void move_home(LayerRank& rank);
-
-}  // namespace fgmpi::checkpoint
 /// The running rank ends without MPI_Finalize: goes home unless a function of MPI is in its frames,
 /// or what is under way keeps it for long.
 void go_home_to_end();
+
+}  // namespace fgmpi::checkpoint
