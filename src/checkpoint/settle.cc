@@ -160,7 +160,11 @@ void keep_outcome(LayerRank& rank, VirtualRequest* request, int code, const MPI_
 }  // namespace
 
 void withdraw_receives(LayerRank& rank) {
-  for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
+  // The latest goes first: a message that arrives meanwhile must not match a receive behind one that
+  // has been withdrawn.
+  auto requests = requests_by(rank, &VirtualRequest::order);
+  std::reverse(requests.begin(), requests.end());
+  for (auto [handle, request] : requests) {
     if (!is_under_way(*request) || kPending[request->call] != Pending::kWithdrawn) continue;
     int cancelled = 0;
     MPI_Status status = {};
