@@ -35,7 +35,13 @@ bool is_under_way_here(const VirtualRequest& request) {
   return request.active && !request.outcome && !request.withdrawn && !is_at_home(request.real);
 }
 
-const char* reason_of_request(const VirtualRequest& request, bool goes_home) {
+bool has_lost_comm(const LayerRank& rank, const VirtualRequest& request) {
+  const MPI_Comm comm = comm_of(request);
+  return is_virtual(comm) && !rank.comms.find(comm);
+}
+
+const char* reason_of_request(const LayerRank& rank, const VirtualRequest& request,
+                              bool goes_home) {
   if (request.persistent && !is_at_home(request.persistent_real))
     return "it has a persistent request of messages";
   // At home MPI calls the function of the program while the rank does something else.
@@ -43,7 +49,13 @@ const char* reason_of_request(const VirtualRequest& request, bool goes_home) {
       is_at_home(request.real))
     return "a reduction with an operation of the program is under way";
   if (!is_under_way_here(request)) return nullptr;
-  if (kPending[request.call] == Pending::kWithdrawn) return nullptr;
+  if (kPending[request.call] == Pending::kWithdrawn) {
+    if (has_lost_comm(rank, request))
+      return "a receive is pending on a communicator that was freed";
+    if (has_own_type(request) || request.staged)
+      return "a receive is pending with an array section of Fortran that is not contiguous";
+    return nullptr;
+  }
   return request.sends ? "a send is under way" : "a request is under way";
 }
 
@@ -56,7 +68,7 @@ const char* reason_against(const LayerRank& rank, bool goes_home) {
   if (rank.opened_groups > 0) return "it has opened a group of collectives";
   const char* reason = nullptr;
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
-    if (!reason) reason = reason_of_request(*request, goes_home);
+    if (!reason) reason = reason_of_request(rank, *request, goes_home);
   });
   rank.messages.for_each([&](MPI_Message, const VirtualMessage* message) {
     if (!message->stored) reason = "it has matched a message and not received it";
@@ -132,10 +144,15 @@ void forget_requests_here(LayerRank& rank) {
   if (!rank.has_deputy) return;
   take_in_matched(rank);
   for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
-    if (request->persistent && !request->active && !is_at_home(request->persistent_real))
+    if (request->persistent && !request->active && !is_at_home(request->persistent_real)) {
       g_mpi.MPI_Request_free(&request->persistent_real);
-    else if (!is_generalized(*request))
+    } else if (request->freed && is_under_way_here(*request) && has_lost_comm(rank, *request)) {
+      g_mpi.MPI_Cancel(&request->real);
+      g_mpi.MPI_Request_free(&request->real);
+      --rank.freed_requests;
+    } else if (!is_generalized(*request)) {
       continue;
+    }
     remove_request(rank, handle);
   }
 }

@@ -25,6 +25,8 @@ bool come_to_rest(LayerRank& rank, bool talks, bool by_time);
 std::vector<std::pair<MPI_Request, VirtualRequest*>> requests_by(const LayerRank& rank,
                                                                  uint64_t VirtualRequest::*number);
 
+/// Was the request made with a datatype of MPI's own, as array sections of Fortran have?
+bool has_own_type(const VirtualRequest& request);
 /// Takes receives back from MPI. Those that have a message already end.
 void withdraw_receives(LayerRank& rank);
 /// Receives the messages that the program has matched and not received (MPI_Mprobe).

@@ -18,7 +18,8 @@ constexpr int kPatience = 20;  ///< seconds for messages under way to arrive
 
 // ---- What cannot be carried
 
-/// Was it made with a datatype of MPI's own, as array sections of Fortran have?
+}  // namespace
+
 bool has_own_type(const VirtualRequest& request) {
   for (uint32_t left = kTypeArguments[request.call]; left != 0; left &= left - 1) {
     const auto type = static_cast<uint32_t>(request.words[__builtin_ctz(left)]);
@@ -26,6 +27,8 @@ bool has_own_type(const VirtualRequest& request) {
   }
   return false;
 }
+
+namespace {
 
 std::string reason_of_requests(const LayerRank& rank) {
   std::string reason;
