@@ -5,7 +5,7 @@
 
 Without options a sample of the programs runs, at one of the shapes each. --all: all programs, at all shapes. --every N: each Nth.
 --schedule: ready ranks run in random order, too. NAME: a topic or TOPIC/PROGRAM. A program that fails behind the layer of
-src/checkpoint although its ranks stay is left out, and so is one that has shapes of its own (NAME.shapes) without several processes."""
+src/checkpoint although its ranks stay is left out, and so is one whose own shapes (NAME.shapes) have one process."""
 import argparse
 import concurrent.futures
 import os
@@ -17,9 +17,10 @@ from pathlib import Path
 SOURCES = Path(__file__).resolve().parents[1] / "mpi"
 TOPICS = "pt2pt coll comm attr datatype topo group old_style fortran rma file bound".split()
 SHAPES = "2x2,4x2,2x4,64x2,5x3"
-# Programs that count what moving changes: messages inside of a process, frames between processes, messages to the rank itself that
-# are received at once; and those that send so much that they take minutes.
-LEFT_OUT = "pt2pt/local_messages coll/messages pt2pt/request_status pt2pt/flood pt2pt/large coll/huge coll/burst".split()
+# Programs that count what moving changes: messages inside of a process, frames between processes, bytes of maps, messages to the
+# rank itself that are received at once; and those that send so much that they take minutes.
+LEFT_OUT = ("pt2pt/local_messages coll/messages pt2pt/request_status pt2pt/flood pt2pt/large coll/huge coll/burst "
+            "comm/memory comm/system_ranked_memory").split()
 # What differs between two runs of a program.
 VARIES = re.compile(r"\d+\.\d+(e[-+]\d+)?|0x[0-9a-f]+|pid \d+")
 
