@@ -163,8 +163,8 @@ void keep_outcome(LayerRank& rank, VirtualRequest* request, int code, const MPI_
 }  // namespace
 
 void withdraw_receives(LayerRank& rank) {
-  // The latest goes first: a message that arrives meanwhile must not match a receive behind one that
-  // has been withdrawn.
+  // The latest goes first: a message that arrives meanwhile must not match a receive behind one
+  // that has been withdrawn.
   auto requests = requests_by(rank, &VirtualRequest::order);
   std::reverse(requests.begin(), requests.end());
   for (auto [handle, request] : requests) {
