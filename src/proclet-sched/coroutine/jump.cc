@@ -151,7 +151,7 @@ void set_switch_hook(void (*hook)(Proclet*, Proclet*), HookAt at) {
 }
 
 void call_hook_at_each_switch() {
-  g_scheduler.hook_at = HookAt::kEachSwitch;
+  g_scheduler.hook_at = g_scheduler.beneath_at = HookAt::kEachSwitch;
   update_extras();
 }
 

@@ -38,6 +38,7 @@ struct Scheduler {
   bool options_given = false;
   void (*switch_hook)(Proclet*, Proclet*) = nullptr;
   HookAt hook_at = HookAt::kWatched;
+  HookAt beneath_at = HookAt::kWatched;  ///< of the hook that rank_clock.cc calls
   void (*idle_hook)() = nullptr;
   bool (*trimmers[kMostTrimmers])() = {};
   uint32_t polls = 0;         ///< since a busy process last checked whether a trim is due
