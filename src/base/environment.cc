@@ -14,11 +14,19 @@ const char* text(const char* name) {
   return value && *value ? value : nullptr;
 }
 
+bool balances_load() {
+  const char* balance = text(kBalance);
+  return balance && (std::string_view(balance) == "on" || sums_up_balance());
+}
+
+bool sums_up_balance() {
+  const char* balance = text(kBalance);
+  return balance && std::string_view(balance) == "on,summary";
+}
+
 bool lets_ranks_move() {
   const char* balance = text(kBalance);
-  if (!balance) return false;
-  const std::string_view words = balance;
-  return words == "on" || words.starts_with("random:");
+  return balances_load() || (balance && std::string_view(balance).starts_with("random:"));
 }
 
 void set(const char* name, const char* value) { setenv(name, value, 1); }

@@ -41,6 +41,10 @@ inline const char* text(Variable variable) { return text(name(variable)); }
 
 /// FGMPI_BALANCE: may ranks go from process to process of a host?
 bool lets_ranks_move();
+/// And do they go where there is less to do (`on`)?
+bool balances_load();
+/// And do they tell in the end what has moved (`on,summary`)?
+bool sums_up_balance();
 
 void set(const char* name, const char* value);
 inline void set(Variable variable, const char* value) { set(name(variable), value); }
