@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/environment.h"
 #include "base/repeatable.h"
 #include "base/standard_files.h"
 #include "ch4-av-rankmap/av.h"
@@ -22,6 +23,7 @@
 #include "mpi/life/peer_failures.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
+#include "mpi/tools/balance.h"
 #include "multicast/comm_groups.h"
 #include "predict/prediction.h"
 #include "privatize/load/guests.h"
@@ -182,7 +184,10 @@ Status connect() {
   predict::register_deciders(me.ranks);
   if (predict::is_active()) close_shortest_ways_but_receives();
   if (explore::is_active()) close_shortest_ways();
-  sched::set_hooks(hooks_of_scheduler(me.idle != nullptr));
+  sched::Hooks hooks = hooks_of_scheduler(me.idle != nullptr);
+  if (boot().size() > 1 && privatize::rank_slots_are_files() && environment::balances_load())
+    begin_balance(&hooks);
+  sched::set_hooks(hooks);
   install_naming();
   privatize::set_first_world_rank(g_av.my_first());
   FGMPI_TRY(privatize::check_rank_heaps(g_av.my_first(), g_av.world_size()));

@@ -17,6 +17,7 @@
 #include "mpi/calls.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
+#include "mpi/tools/balance.h"
 #include "mpi/tools/tool.h"
 #include "privatize/load/visitors.h"
 #include "proclet-sched/coroutine/deputies.h"
@@ -82,6 +83,7 @@ void deliver(const MovingRank* rank, void*) {
     comm::finalize_rank(leaving.visitor);
     delete leaving.visitor;
   }
+  note_departure(leaving.world, leaving.process);
   const MoveRecord record = {*rank, leaving.thread_level};
   pt2pt::notify(leaving.process, pt2pt::kNoticeMove, kRecord, &record, sizeof record);
 }
@@ -108,6 +110,8 @@ void take(uint32_t from, const MoveRecord& move) {
   if (g_av.process_of(world) != g_av.me()) {
     pt2pt::set_local_count(index + 1);
     begin_visit(world, index, move.thread_level);
+  } else {
+    note_homecoming();
   }
   const Status come = pt2pt::arrive(world, index);
   if (!come.ok()) give_up(world, come.what());
@@ -159,6 +163,8 @@ bool handle(uint32_t from, uint64_t what, const void* data, size_t bytes) {
       sched::spawn_helper(sched::rank_proclet(call.world - g_av.my_first()), make_call,
                           new CallForRank(call));
       return true;
+    case kBoardNotice:
+      return open_board(data, bytes);
     case kReturned:
       return read(data, bytes, &returned) &&
              sched::end_call_elsewhere(returned.number, static_cast<uint8_t>(returned.phase));
