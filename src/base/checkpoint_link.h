@@ -64,6 +64,8 @@ struct MovingRank {
   int32_t saved_errno = 0;
 };
 
+inline constexpr uint32_t kStaysHere = ~uint32_t{0};
+
 /// What libfgmpi-checkpoint does for the library.
 struct CheckpointHooks {
   /// Does this process go on with ranks that were saved?
@@ -148,6 +150,12 @@ extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (
 /// frames. Returns nullptr there, or the reason why it stays, in words that hold until the next
 /// call.
 extern "C" __attribute__((visibility("default"))) const char* fgmpi_move_rank(uint32_t process);
+
+/// Behind a call of MPI of the running rank: the process to which it should go on its way
+/// (FGMPI_BALANCE=on), or kStaysHere. That process counts on it, unless fgmpi_decline_process()
+/// says that the rank has to stay. May switch.
+extern "C" __attribute__((visibility("default"))) uint32_t fgmpi_choose_process();
+extern "C" __attribute__((visibility("default"))) void fgmpi_decline_process(uint32_t process);
 
 // ---- Deputies: helpers that make a call of MPI in the place of their rank. The functions of the
 // program that MPI calls meanwhile are still called by the rank. These functions may switch.
