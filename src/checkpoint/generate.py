@@ -186,6 +186,11 @@ class Wrapper:
     def is_collective(self):
         return self.call.role in ("collective", "creation") and comm_of(self.call) is not None
 
+    def may_wait(self):
+        """May the rank have waited in the call for messages or for other ranks? Then it may go on in another process."""
+        return self.call.role in ("send", "receive", "send_receive", "replace", "probe", "matched_probe", "collective") and \
+            not self.requests and not self.call.find("flag")
+
     def blocks(self):
         return "true" if self.call.starts == "blocking" else "false"
 
@@ -360,7 +365,10 @@ class Wrapper:
             lines = self.blocking()
         else:
             lines = self.plain()
-        return "\n".join([*lines, *wrappers.exports("checkpoint", self.function, self.symbol, self.names, tools=True)])
+        exported = wrappers.exports("checkpoint", self.function, self.symbol, self.names, tools=True)
+        if self.may_wait():
+            exported = [line.replace("{ return ", "{ return ended(").replace("; }", "); }") for line in exported]
+        return "\n".join([*lines, *exported])
 
 
 # ---- Extensions: the functions of fgmpi.h, which calls.table has not
@@ -534,7 +542,7 @@ def main():
             ahead += [f"[[gnu::always_inline]] inline static int start_{c.symbol}(LayerRank* self, VirtualRequest* started{others});",
                       f"static int checkpoint_{c.symbol}(const void*{inside});"]
     calls.write("checkpoint", ['#include <cstdint>\n\n#include "fgmpi.h"\n#include "host/internal.h"\n'], declarations, ALSO,
-                ['#include "checkpoint/deputy.h"\n#include "checkpoint/here.h"\n#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)
+                ['#include "checkpoint/balance.h"\n#include "checkpoint/deputy.h"\n#include "checkpoint/here.h"\n#include "checkpoint/stop.h"\n#include "checkpoint/wrappers.h"\n'], ahead, wrapper)
 
 
 main()

@@ -8,10 +8,12 @@
 
 #include "base/environment.h"
 #include "base/hash.h"
+#include "checkpoint/balance.h"
 #include "checkpoint/deputy.h"
 #include "checkpoint/here.h"
 #include "checkpoint/rest.h"
 #include "checkpoint/rounds.h"
+#include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 
 #pragma weak fgmpi_move_rank
@@ -93,7 +95,8 @@ void let_ranks_move() {
   const char* text = environment::text(environment::kBalance);
   use_deputies();
   g_moves = true;
-  if (std::strncmp(text, "random:", 7) != 0) return;
+  g_balances = environment::balances_load();
+  if (g_balances) return;
   g_random_seed = std::strtoull(text + 7, nullptr, 10);
   g_moves_at_random = true;
 }
@@ -134,6 +137,8 @@ const char* move_to(LayerRank& rank, uint32_t process) {
     drop_objects_here(rank);
     reason = fgmpi_move_rank(process);
     if (!reason) rank.has_deputy = process != rank.home;
+    // A rank that is away looks in front of calls whether it has to be at home for them.
+    if (!reason && g_balances) rank.round = rank.has_deputy ? ~g_round : g_round;
     if (!reason && rank.has_deputy) copy_predefined_errhandlers();
   }
   resume_requests(rank);

@@ -9,6 +9,7 @@
 
 #include "base/checkpoint_link.h"
 #include "base/hash.h"
+#include "checkpoint/balance.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 
@@ -553,20 +554,21 @@ int start_all(int count, MPI_Request* requests) {
 
 using namespace fgmpi::checkpoint;
 
-FGMPI_BOTH(MPI_Wait, (MPI_Request * request, MPI_Status* status), wait(request, status))
+FGMPI_BOTH(MPI_Wait, (MPI_Request * request, MPI_Status* status), ended(wait(request, status)))
 FGMPI_BOTH(MPI_Test, (MPI_Request * request, int* flag, MPI_Status* status),
            test(request, flag, status))
 FGMPI_BOTH(MPI_Waitall, (int n, MPI_Request* requests, MPI_Status* statuses),
-           wait_all(n, requests, statuses))
+           ended(wait_all(n, requests, statuses)))
 FGMPI_BOTH(MPI_Testall, (int n, MPI_Request* requests, int* flag, MPI_Status* statuses),
            test_all(n, requests, flag, statuses))
 FGMPI_BOTH(MPI_Waitany, (int n, MPI_Request* requests, int* index, MPI_Status* status),
-           wait_any(n, requests, index, status))
+           ended(wait_any(n, requests, index, status)))
 FGMPI_BOTH(MPI_Testany, (int n, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
            test_any(n, requests, index, flag, status))
 FGMPI_BOTH(MPI_Waitsome,
            (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
-           some(g_next.MPI_Waitsome, "MPI_Waitsome", true, n, requests, done, indices, statuses))
+           ended(some(g_next.MPI_Waitsome, "MPI_Waitsome", true, n, requests, done, indices,
+                      statuses)))
 FGMPI_BOTH(MPI_Testsome,
            (int n, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses),
            some(g_next.MPI_Testsome, "MPI_Testsome", false, n, requests, done, indices, statuses))

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "checkpoint/balance.h"
 #include "checkpoint/deputy.h"
 #include "checkpoint/moves.h"
 #include "checkpoint/rest.h"
@@ -67,6 +68,7 @@ bool can_stop(const LayerRank& rank) {
 void stop_here(LayerRank& rank, const char* call, const NextCollective& next) {
   if (!can_stop(rank)) return;
   if (g_moves_at_random) return move_at_random(rank, call);
+  if (g_balances) return static_cast<void>(go_home_for(rank, call));
   rank.call = call;
   rank.next = next;
   while (is_to_stop(rank)) {
