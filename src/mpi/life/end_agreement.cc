@@ -25,6 +25,7 @@
 #include "mpi/life/peer_failures.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
+#include "mpi/tools/balance.h"
 #include "multicast/service.h"
 #include "privatize/privatize.h"
 #include "proclet-sched/sched.h"
@@ -184,6 +185,7 @@ int finish_process(int status) {
   ProcessState& me = process();
   if (me.connected) {
     if (g_av.processes() > 1) job_survives_failures() ? leave_without_fence() : leave_together();
+    tell_balance();
     dynamic::withdraw_names();
     dynamic::finish();
     report_leaked_comms();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "balance/decision.h"
 #include "base/checkpoint_link.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/error_line.h"
 #include "ch4-av-rankmap/av.h"
 #include "ch4-av-rankmap/hosts.h"
@@ -259,6 +261,35 @@ void note_departure(uint32_t world_rank, uint32_t to) {
 
 void note_homecoming() {
   if (g_balance && g_balance->away > 0) --g_balance->away;
+}
+
+void tell_balance() {
+  Balance* const balance = g_balance;
+  if (!balance || !balance->board.exists() || balance->others.front() < g_av.me() ||
+      !environment::sums_up_balance())
+    return;
+  std::vector<uint32_t> processes = balance->others;
+  processes.push_back(g_av.me());
+  int64_t idle = 0, busiest = 0, at_home = 0;
+  uint32_t moves = 0, homecomings = 0;
+  for (const uint32_t p : processes) {
+    const ProcessLine& line = balance->board.process(p);
+    idle += line.idle.load(kRelaxed);
+    busiest = std::max(busiest, line.computed.load(kRelaxed));
+    moves += line.moves.load(kRelaxed);
+    homecomings += line.homecomings.load(kRelaxed);
+    int64_t own = 0;
+    for (uint32_t i = 0; i < g_av.count(p); ++i)
+      own += balance->board.rank(g_av.first(p) + i).computed.load(kRelaxed);
+    at_home = std::max(at_home, own);
+  }
+  const auto seconds = [](int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  std::fprintf(stderr,
+               "fgmpi: balance of %zu processes: ranks have moved %u times, %u of these home; the "
+               "busiest process has run ranks for %.3f s, where its own ranks ran it would have "
+               "been %.3f s; processes were idle for %.3f s in all\n",
+               processes.size(), moves, homecomings, seconds(busiest), seconds(at_home),
+               seconds(idle));
 }
 
 }  // namespace fgmpi::mpi

@@ -24,4 +24,8 @@ void note_departure(uint32_t world_rank, uint32_t to);
 
 /// One of this process's own ranks has come back.
 void note_homecoming();
+/// The process ends, and all others of the job have come as far: the first one of each host tells
+/// what has moved, where that is wanted.
+void tell_balance();
+
 }  // namespace fgmpi::mpi
