@@ -156,6 +156,9 @@ extern "C" __attribute__((visibility("default"))) const char* fgmpi_move_rank(ui
 /// says that the rank has to stay. May switch.
 extern "C" __attribute__((visibility("default"))) uint32_t fgmpi_choose_process();
 extern "C" __attribute__((visibility("default"))) void fgmpi_decline_process(uint32_t process);
+/// The running rank sends a message, which was drawn among many.
+extern "C" __attribute__((visibility("default"))) void fgmpi_note_partner(int comm,
+                                                                          int destination);
 
 // ---- Deputies: helpers that make a call of MPI in the place of their rank. The functions of the
 // program that MPI calls meanwhile are still called by the rank. These functions may switch.

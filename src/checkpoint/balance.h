@@ -4,10 +4,15 @@
 // Thread rule: a rank's. Functions may switch.
 #pragma once
 
+#include "checkpoint/checkpoint_calls.h"
+
 namespace fgmpi::checkpoint {
 
 /// Ranks go where there is less to do.
 extern bool g_balances;
+/// Called when the library is loaded, where FGMPI_BALANCE says so. From then on some messages are
+/// drawn, and the library learns their receivers.
+void start_balance(Next* next);
 /// The running rank is about to return to its program.
 void balance_behind_call();
 /// Stands around the code that a wrapper returns.

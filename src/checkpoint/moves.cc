@@ -95,8 +95,7 @@ void let_ranks_move() {
   const char* text = environment::text(environment::kBalance);
   use_deputies();
   g_moves = true;
-  g_balances = environment::balances_load();
-  if (g_balances) return;
+  if (environment::balances_load()) return start_balance(&g_next);
   g_random_seed = std::strtoull(text + 7, nullptr, 10);
   g_moves_at_random = true;
 }

@@ -15,6 +15,7 @@
 #include "base/error_line.h"
 #include "ch4-av-rankmap/av.h"
 #include "ch4-av-rankmap/hosts.h"
+#include "comm/comm.h"
 #include "proclet-sched/coroutine/rank_clock.h"
 #include "proclet-sched/coroutine/ready_ranks.h"
 #include "proclet-sched/threads/threads.h"
@@ -123,6 +124,24 @@ struct ReadyRanks {
   }
 };
 
+/// How much rather a rank would be there than here: where those are to whom it sends, and its home,
+/// as calls by a deputy cost more.
+int score_of(const sched::Proclet* p, uint32_t there) {
+  constexpr int kHome = 2;
+  const RankLoad& rank = entry_of(p);
+  const uint32_t n = std::min(rank.drawn.load(kRelaxed), balance::kPartners);
+  const auto value_of = [&](uint32_t process) {
+    return process == there ? 1 : process == g_av.me() ? -1 : 0;
+  };
+  int score = kHome * value_of(g_av.process_of(p->slot));
+  for (uint32_t i = 0; i < n; ++i) {
+    const uint32_t partner = rank.partners[i].load(kRelaxed);
+    const uint32_t place = g_balance->board.rank(partner).place.load(kRelaxed);
+    score += value_of(place ? place - 1 : g_av.process_of(partner));
+  }
+  return score;
+}
+
 /// What the decision has to know of a running rank, by the lasting loads.
 balance::RankAtCall describe_lasting(const sched::Proclet* p, int64_t now);
 /// And by those of the last window.
@@ -191,13 +210,27 @@ bool find_grant(const sched::Proclet* p, int64_t now, const ReadyRanks& ready) {
   return true;
 }
 
-/// The process where the rank goes on.
+/// The process where the rank goes on. May switch: others that would rather go are let run first.
 uint32_t choose_process(const sched::Proclet* p) {
   Balance& balance = *g_balance;
-  const ReadyRanks ready;
-  if (!find_grant(p, now_ns(), ready)) return balance::kStays;
-  balance.grant.ns -= expected_burst(entry_of(p));
-  return balance.grant.process;
+  for (const bool may_wait : {true, false}) {
+    const ReadyRanks ready;
+    const int64_t now = now_ns();
+    if (!find_grant(p, now, ready)) break;
+    const uint32_t there = balance.grant.process;
+    const int score = score_of(p, there);
+    const int64_t rather = ready.sum([&](const sched::Proclet* other) {
+      balance::RankAtCall asked = describe(other, now);
+      asked.backlog = balance::kMoveCost;  // this rank is ready behind it
+      return score_of(other, there) > score && balance::fits(asked, balance.grant);
+    });
+    if (balance::is_among_first(balance.grant, rather)) {
+      balance.grant.ns -= expected_burst(entry_of(p));
+      return there;
+    }
+    if (may_wait) sched::yield();
+  }
+  return balance::kStays;
 }
 
 /// Is this the last rank that is ready, and does it compute for long? Then the process will be idle
@@ -316,6 +349,20 @@ uint32_t fgmpi_choose_process() {
   const bool asked = g_balance->board.header().asking.load(mpi::kRelaxed) != 0;
   if (!asked && g_balance->grant.ns <= 0) return checkpoint::kStaysHere;
   return mpi::choose_process(p);
+}
+
+void fgmpi_note_partner(int comm, int destination) {
+  using mpi::g_balance;
+  const sched::Proclet* p = sched::current();
+  if (!g_balance || !g_balance->board.exists() || !p || p->slot >= g_av.world_size()) return;
+  const comm::Comm* found = comm::find_inside(comm);
+  if (!found || destination < 0 || destination >= found->shared->peers().size()) return;
+  const auto partner = static_cast<uint32_t>(found->shared->peers().world_of(destination));
+  if (partner >= g_av.world_size()) return;
+  balance::RankLoad& rank = mpi::entry_of(p);
+  const uint32_t drawn = rank.drawn.load(mpi::kRelaxed);
+  rank.partners[drawn % balance::kPartners].store(partner, mpi::kRelaxed);
+  rank.drawn.store(drawn + 1, mpi::kRelaxed);
 }
 
 void fgmpi_decline_process(uint32_t process) {
