@@ -44,7 +44,7 @@ _fgmpi_mpiexec() {
   if ((COMP_CWORD > 1)) && _fgmpi_mpiexec_value "${COMP_WORDS[COMP_CWORD - 1]}" "$word"; then return; fi
   case $word in
     -*)
-      COMPREPLY=($(compgen -W "-n -np -nfg -ranks -ft -dry-run -track -check -check-report -explore -explore-files -fuzz -resume -replay -predict -record -record-inputs -rewind -checkpoint -checkpoint-every -restart -restart-on-failure -resize -leave -events -call -partner -comm -goto -report -summary -progress -help -version -v -info -l -prepend-rank -f -hosts
+      COMPREPLY=($(compgen -W "-n -np -nfg -ranks -ft -dry-run -track -check -check-report -explore -explore-files -fuzz -resume -replay -predict -record -record-inputs -rewind -balance -checkpoint -checkpoint-every -restart -restart-on-failure -resize -leave -events -call -partner -comm -goto -report -summary -progress -help -version -v -info -l -prepend-rank -f -hosts
         -ppn -genv -env -genvlist -envlist -genvall -envall -genvnone -envnone -wdir -bind-to -map-by -launcher
         -launcher-exec -rmk -iface -configfile -initial-errhandler -timeout -outfile-pattern -errfile-pattern -x --oversubscribe" -- "$word"))
       ;;

@@ -77,6 +77,18 @@ Status check_checkpoints(const LaunchPlan& plan, const std::vector<ProgramSectio
   return {};
 }
 
+Status check_balance(const LaunchPlan& plan, bool tracked) {
+  if (!plan.balance) return {};
+  if (plan.check || !plan.report.file.empty() || plan.report.progress || tracked ||
+      plan.explore.wanted || !plan.replay.empty() || !plan.record.file.empty() ||
+      !plan.rewind.file.empty() || !plan.predict.machine.empty() || plan.checkpoint.any() ||
+      plan.survives)
+    return error(MPI_ERR_ARG,
+                 "-balance: allowed beside it are -summary, -n, -nfg, -ranks, and options that set "
+                 "variables or name hosts");
+  return {};
+}
+
 std::optional<int64_t> parse_interval_ms(std::string_view text) {
   const size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const auto number = parse_int(text.substr(0, digits));

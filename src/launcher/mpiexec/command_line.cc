@@ -33,6 +33,7 @@ constexpr std::string_view kSwitches[] = {"help",
                                           "dry-run",
                                           "ft",
                                           "summary",
+                                          "balance",
                                           "v",
                                           "progress",
                                           "predict-explain",
@@ -96,13 +97,16 @@ class Parser {
     plan->check = plan->check || (setting_.checked && !recorded) || explored;
     if (plan->report.file.empty() && !explored && !recorded && plan->predict.ranks.empty())
       plan->report.file = setting_.report_file;
+    FGMPI_TRY(check_balance(*plan, !track_.empty()));
     FGMPI_TRY(check_tools(*plan));
     if (!track_.empty()) FGMPI_TRY(set_up_tool(setting_.track, track_, setting_.tracker));
     if (plan->check) FGMPI_TRY(set_up_tool(setting_.check, check_kinds_, setting_.checker));
     // The reporter is in front of the meter: it comes later.
     if (!plan->predict.machine.empty())
       FGMPI_TRY(set_up_tool(setting_.predict, plan->predict, setting_.meter));
-    if (plan->report.any() && !recorded)
+    if (plan->balance)
+      FGMPI_TRY(set_up_tool(setting_.balance, plan->report.summary, setting_.checkpointer));
+    else if (plan->report.any() && !recorded)
       FGMPI_TRY(set_up_tool(setting_.report, plan->report, setting_.reporter));
     if (!plan->rewind.file.empty()) {
       plan->rewind.debugger = sections_[0].program;
@@ -217,6 +221,7 @@ class Parser {
     if (name == "restart-on-failure") plan->checkpoint.on_failure = true;
     if (name == "record-inputs") plan->record.keeps_inputs = true;
     if (name == "summary") plan->report.summary = true;
+    if (name == "balance") plan->balance = true;
     if (name == "progress") plan->report.progress = true;
     if (name == "predict-explain") plan->predict.explains = true;
     // The library writes the prefix: hydra cannot tell the ranks of a process apart.

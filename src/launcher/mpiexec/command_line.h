@@ -42,6 +42,7 @@ struct LaunchPlan {
   bool check = false;
   Words check_reports;       ///< the files of -check-report
   ReportWishes report;       ///< -report, -summary, -progress, or Setting::report_file
+  bool balance = false;      ///< -balance: ranks move where there is less to do
   bool survives = false;     ///< -ft: the job goes on when a process fails
   bool names_hosts = false;  ///< processes may run on other hosts, whose files mpiexec cannot read
   /// -explore: the program, which the explorer starts in place of hydra.
@@ -150,7 +151,10 @@ struct Setting {
   /// Called once for -checkpoint and -restart, before programs are examined; for -restart, it also
   /// finds the program. May be empty.
   std::function<Status(const LaunchPlan::Checkpoint&, RestartedProgram*)> checkpoint = {};
-  /// The library that -checkpoint and -restart put first in any LD_PRELOAD.
+  /// Called once for -balance, before programs are examined, with whether -summary stands beside
+  /// it. May be empty.
+  std::function<Status(bool)> balance = {};
+  /// The library that -checkpoint, -restart and -balance put first in any LD_PRELOAD.
   std::string checkpointer = {};
   std::string checker = {};  ///< the library that -check puts first in any LD_PRELOAD
 };
