@@ -119,8 +119,10 @@ const char* text_of_error(int code) {
 
 void note_home(LayerRank& rank) {
   if (g_moves) {
-    rank.home = static_cast<uint32_t>(slots_here().process);
+    const ProcessSlots here = slots_here();
+    rank.home = static_cast<uint32_t>(here.process);
     rank.errors = std::make_unique<KeptErrors>();
+    answer_as_home(rank, here);
   }
   if (g_moves_at_random) rank.round = ~g_round;
 }
@@ -134,7 +136,9 @@ const char* move_to(LayerRank& rank, uint32_t process) {
     withdraw_receives(rank);
     drop_complete(rank);
     drop_objects_here(rank);
+    note_process_left(rank);
     reason = fgmpi_move_rank(process);
+    note_process_entered(rank);
     if (!reason) rank.has_deputy = process != rank.home;
     // A rank that is away looks in front of calls whether it has to be at home for them.
     if (!reason && g_balances) rank.round = rank.has_deputy ? ~g_round : g_round;

@@ -42,4 +42,11 @@ void move_home(LayerRank& rank);
 /// or what is under way keeps it for long.
 void go_home_to_end();
 
+// ---- What the C library tells a rank of its process (process_answers.cc)
+/// This process is the rank's home: it answers for it from now on. `slots`: of this process.
+void answer_as_home(LayerRank& rank, const ProcessSlots& slots);
+/// The rank is about to leave this process, and has come to it.
+void note_process_left(LayerRank& rank);
+void note_process_entered(LayerRank& rank);
+
 }  // namespace fgmpi::checkpoint

@@ -200,6 +200,16 @@ struct NextCollective {
   const SharedObject* object = nullptr;     ///< kShared: a window or file
 };
 
+/// Processor time of a process, ns.
+struct ProcessorTimes {
+  int64_t all = 0, user = 0, system = 0;
+  void add(const ProcessorTimes& other, int64_t sign) {
+    all += sign * other.all;
+    user += sign * other.user;
+    system += sign * other.system;
+  }
+};
+
 struct LayerRank {
   ObjectTable<VirtualComm, Object::kComm> comms;
   ObjectTable<VirtualGroup, Object::kGroup> groups;
@@ -219,7 +229,11 @@ struct LayerRank {
       MPI_COMM_NULL;  ///< and of MPI_COMM_SELF, over which stored messages are delivered
   int world_rank = 0;
   bool initialised = false;
-  uint32_t home = 0;                   ///< the process in which it has begun
+  uint32_t home = 0;     ///< the process in which it has begun
+  int home_process = 0;  ///< that one's number in the system
+  /// Where ranks move: what the processes that it has left had used by then, minus what those to
+  /// which it has come had.
+  ProcessorTimes times_before;
   std::unique_ptr<KeptErrors> errors;  ///< where ranks move
   uint64_t random_state = 0;           ///< of the mode of tests in which ranks move (moves.h)
   bool has_deputy = false;  ///< which calls MPI for it (deputy.h), once the rank has begun MPI
