@@ -177,9 +177,11 @@ class EndpointSite final : public ForwardingSite {
   /// A send of this process whose message is back in it waits as a collocated one.
   static UnexpectedMessage* wait_again(uint32_t local, UnexpectedMessage* u) {
     SendOp* op = g_engine.take_expected(u->cookie);
+    const AnswerTime answer = u->answer;
     drop_unexpected(u);
     if (!op) return nullptr;
     op->kind = UnexpectedMessage::kLocal;
+    op->answer = answer;  // a send to another process has none set
     op->process = g_engine.me();
     op->addr = local;
     return op;
