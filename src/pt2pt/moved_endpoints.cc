@@ -225,6 +225,8 @@ void return_item_credit(uint64_t bytes) {
   g_items_in_flight -= std::min(g_items_in_flight, FlowControl::charge(bytes));
 }
 
+uint64_t item_bytes_in_flight() { return g_items_in_flight; }
+
 void begin_forwarding() {
   g_av.let_ranks_move();
   if (!g_site) g_site = new EndpointSite;

@@ -24,6 +24,8 @@ void send_move_note(uint32_t process, MoveNote note, uint32_t world, uint32_t ar
 void send_credit_note(uint32_t account, uint32_t process, uint64_t bytes);
 /// A message that this process has sent as an item was consumed.
 void return_item_credit(uint64_t bytes);
+/// The bytes of such messages that are not consumed yet; for tests.
+uint64_t item_bytes_in_flight();
 /// Receives the frame where it is a message for a rank of this home that has left.
 bool divert_frame(const transport::Header& h, const void* payload, size_t length);
 /// What transports deliver to where ranks move: the frames above go to forwarding(), and all others
