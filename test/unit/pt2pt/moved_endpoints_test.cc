@@ -45,6 +45,12 @@ class Outlet final : public transport::FrameCarrier {
   std::function<void(uint32_t, const Header&, const char*, size_t)> on_frame;
 };
 
+// What the model keeps in the target of a message: is it a rendezvous, and which process returns
+// its credit?
+uint32_t target_of(const WireItem& item) { return (item.account + 1) * 2 + item.request; }
+uint32_t account_in(uint32_t target) { return target / 2 - 1; }
+static_assert((kNoRank + 1) * 2 == 0);
+
 /// How the engine's messages go.
 enum class Way { kEager, kSynchronous, kRendezvous };
 
@@ -67,6 +73,7 @@ class EngineProcess final : public JobProcess {
     EXPECT_EQ(g_engine.bad_frames(), 0u);
     EXPECT_EQ(g_engine.expected_answers(), 0u);
     EXPECT_EQ(counters().unexpected_bytes, 0u);
+    EXPECT_LE(item_bytes_in_flight(), sent_.size() * FlowControl::charge(8));
   }
   bool may_depart(uint32_t world) const override {
     return pt2pt::may_depart(world, index_in(me_, world)).ok();
@@ -98,8 +105,8 @@ class EngineProcess final : public JobProcess {
   bool receive_frame(uint32_t from, const Frame& f) override {
     const uint64_t bad = g_engine.bad_frames(), content = content_of(f.item.envelope);
     const bool message = f.item.kind == ForwardedItem::kMessage;
-    // The target of a message tells whether it is a rendezvous, of the engine.
-    const auto request = static_cast<uint8_t>(message ? f.item.target : 0);
+    const uint32_t target = f.item.target;
+    const auto request = static_cast<uint8_t>(message ? target % 2 : 0);
     Header h{};
     h.src_process = from;
     h.dst_local = transport::kProcessEndpoint;
@@ -120,9 +127,15 @@ class EngineProcess final : public JobProcess {
       case Frame::kItem: {
         h.kind = kMoving;
         h.size = !message ? 0 : request ? sizeof(Sent::content) : 8;
-        const WireItem item{f.item.world, f.item.process, message ? 0 : f.item.target,
-                            f.sender,     f.item.process, static_cast<uint8_t>(f.leg),
-                            f.item.kind,  request,        answer};
+        const WireItem item{f.item.world,
+                            f.item.process,
+                            message ? 0 : target,
+                            f.sender,
+                            account_in(message ? target : 0),
+                            static_cast<uint8_t>(f.leg),
+                            f.item.kind,
+                            request,
+                            answer};
         memcpy(payload, &item, length = sizeof item);
         if (message && !request) memcpy(payload + length, &content, 8), length += 8;
         break;
@@ -184,13 +197,16 @@ class EngineProcess final : public JobProcess {
         WireItem item;
         memcpy(&item, payload, sizeof item);
         EXPECT_EQ(length, sizeof item + (item.request ? 0 : h.size));
+        const bool answered = item.kind == ForwardedItem::kMessage && h.cookie;
+        EXPECT_EQ(static_cast<AnswerTime>(item.answer),
+                  answered ? AnswerTime::kWhenMatched : AnswerTime::kNone);
         f.type = Frame::kItem;
         f.leg = static_cast<ItemLeg>(item.leg);
         f.sender = item.sender;
         f.item.kind = static_cast<ForwardedItem::Kind>(item.kind);
         f.item.world = item.world;
         f.item.process = item.process;
-        f.item.target = item.kind == ForwardedItem::kMessage ? item.request : item.target;
+        f.item.target = item.kind == ForwardedItem::kMessage ? target_of(item) : item.target;
         break;
       }
       case kMoveNote:

@@ -108,6 +108,7 @@ class ModelProcess final : public JobProcess, ForwardingSite {
     item.envelope = {kMovingCtx, static_cast<int32_t>(from), number};
     item.world = to;
     item.process = me_;
+    item.target = (me_ + 1) * 2;  // this process returns the credit (moved_endpoints_test.cc)
     uint32_t local = 0;
     switch (forwarding_.choose_way(item.envelope, to, from, &local)) {
       case SendWay::kHere:
