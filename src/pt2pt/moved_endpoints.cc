@@ -180,6 +180,11 @@ class EndpointSite final : public ForwardingSite {
     const AnswerTime answer = u->answer;
     drop_unexpected(u);
     if (!op) return nullptr;
+    if (op->cancelling) {  // the message would leave under another number
+      op->cancelled = true;
+      g_engine.complete_send(op);
+      return nullptr;
+    }
     op->kind = UnexpectedMessage::kLocal;
     op->answer = answer;  // a send to another process has none set
     op->process = g_engine.me();
@@ -345,6 +350,7 @@ void send_as_item(SendOp* op, uint32_t world, SendMode mode) {
 
 void begin_send_by_world(SendOp* op, SendMode mode) {
   op->cookie = 0;
+  op->cancelling = false;
   Peer to = op->to;
   if (!find_peer(&to, op->envelope)) return send_as_item(op, to.local, mode);
   if (send_buffer_at_once(*op->buffer, to, op->envelope, mode)) return complete_op(op);
@@ -359,6 +365,7 @@ void cancel_send_by_world(SendOp* op) {
     return complete_op(op);
   }
   if (op->cookie == 0) return;
+  op->cancelling = true;
   ForwardedItem item;
   item.kind = ForwardedItem::kCancel;
   item.envelope = op->envelope;

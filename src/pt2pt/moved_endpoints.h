@@ -15,7 +15,8 @@
 //                 waiting sender where its message comes back to its process
 //   synchronous, past the limit   the answer goes from the host to the sender's process
 //   ready         as standard sends, as everywhere in this module
-//   cancelled     the cancel follows its message on all its ways, and finds it where it is
+//   cancelled     the cancel follows its message on all its ways, and finds it where it is; a
+//                 rendezvous that comes back to its process first is withdrawn there
 //   probes        see a message when it is in an endpoint, not while it is held or under way
 //   termination   items and notes are frames, counted like others. Whatever is kept waits for a
 //                 frame that is under way (forwarding.h), so a job that keeps any is not at rest

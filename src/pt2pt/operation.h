@@ -184,7 +184,8 @@ struct SendOp : UnexpectedMessage {
   bool done = false;
   bool cancelled = false;
   bool over = false;  ///< complete as soon as the transport has returned what the operation lent
-  uint32_t lent = 0;  ///< payloads that the transport has not returned yet
+  bool cancelling = false;  ///< a cancel follows the message to a rank that moves
+  uint32_t lent = 0;        ///< payloads that the transport has not returned yet
   Status error;
   DeferredFrame frame;
 };

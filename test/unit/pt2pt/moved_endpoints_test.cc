@@ -457,6 +457,29 @@ TEST_F(MovedEndpoints, CancelFollowsItsMessageAndFindsItBack) {
   });
 }
 
+TEST_F(MovedEndpoints, CancelMeetsItsMessageOnTheWayBack) {
+  run([&] {
+    const std::string data(70'000, 'x');
+    Request* waits = begin_send(data, 4, SendMode::kStandard);
+    ASSERT_EQ(frames_.back().header.kind, kRequest);
+    waits->cancel();
+    const SentFrame cancel = frames_.back();
+    WireItem item = item_of(cancel);
+    EXPECT_EQ(item.kind, ForwardedItem::kCancel);
+    EXPECT_FALSE(waits->complete());
+
+    make_visitor();
+    item.leg = static_cast<uint8_t>(ItemLeg::kToHost);
+    const WireItem request{4, 0, 0, kNoRank, kNoRank, item.leg, 0, 1, 1};
+    deliver(header(kMoving, data.size(), cancel.header.cookie), wire(request));
+    EXPECT_TRUE(waits->complete() && waits->outcome.cancelled);
+    EXPECT_TRUE(endpoint(kVisitor)->unexpected.empty());
+    free_request(waits);
+    deliver(cancel.header, wire(item));
+    EXPECT_TRUE(endpoint(kVisitor)->unexpected.empty());
+  });
+}
+
 TEST_F(MovedEndpoints, CancelFindsTheMessageAtAVisitor) {
   run([&] {
     make_visitor();
