@@ -7,15 +7,15 @@
 // Nothing is added before the event that was taken last, so a calendar serves, with a radix heap
 // behind it:
 //
-//   near_    the events of the present slot, in order; what is added before near_end_ goes here, too
+//   near_    the events of the present slot, in order; what is added before near_end_ goes here
 //   slots    kSlots of 4 ns each, one after the other from the present one on, as a ring: 16 us.
 //            Latencies are mostly shorter, so most events are put into a slot, and never moved
 //   fine     the events of the present slot by their time, where it has had many
 //   far      what happens later, by the highest digit in which its time differs from far_base_,
 //            and by the value of that digit
 //
-// When the first far event is in the first slot that has events, or before it, its group moves to the
-// slots.
+// When the first far event is in the first slot that has events, or before it, its group moves to
+// the slots.
 //
 // An event is a part of what it happens to, so that the queue allocates nothing: the events of a
 // group are a chain of them.

@@ -118,7 +118,8 @@ bool Simulator::send_to_posted(uint32_t local, const pt2pt::Envelope& envelope, 
   return true;
 }
 
-/// The running rank has posted a receive: fills it if a message under way to it is certain to match.
+/// The running rank has posted a receive: fills it if a message under way to it is certain to
+/// match.
 void Simulator::match_posted_receive(uint32_t handle) {
   const uint32_t index = running_index();
   pt2pt::Endpoint* const at = pt2pt::g_engine.at(index);
@@ -167,8 +168,8 @@ bool Simulator::completes_early(PredictedTransfer* t, VirtualTime arrival) {
   return true;
 }
 
-/// The transfers under way that have filled receives. Walks all transfers: no table has these, since
-/// cancelling is rare.
+/// The transfers under way that have filled receives. Walks all transfers: no table has these,
+/// since cancelling is rare.
 std::vector<PredictedTransfer*> Simulator::find_filled() {
   std::unordered_set<const PredictedTransfer*> unused;
   for (const PredictedTransfer* t = free_; t; t = t->next) unused.insert(t);

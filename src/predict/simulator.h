@@ -558,8 +558,8 @@ class Simulator final : public pt2pt::MessageDecider,
   /// Begins a message of the running rank, whose clock passes by what it does for it.
   PredictedTransfer* begin_message(uint32_t to, uint64_t bytes);
   void send_message(PredictedTransfer* t);
-  /// The eldest posted receive that covers a message; nullptr: there is none, or it may take another
-  /// message.
+  /// The eldest posted receive that covers a message; nullptr: there is none, or it may take
+  /// another message.
   pt2pt::RecvOp* find_certain_receive(pt2pt::Endpoint* at, const pt2pt::Envelope& message);
   void match_posted_receive(uint32_t handle);
   std::vector<PredictedTransfer*> find_filled();

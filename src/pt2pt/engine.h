@@ -333,8 +333,8 @@ inline void remove_unexpected(Endpoint* at, UnexpectedMessage* u) {
   at->unexpected.remove(u);
   u->queued = false;
 }
-/// Fills a receive from an eager copy of this process, which is in no queue, and drops the copy. Does
-/// not complete the receive.
+/// Fills a receive from an eager copy of this process, which is in no queue, and drops the copy.
+/// Does not complete the receive.
 void fill_from_copy(UnexpectedMessage* u, RecvOp* op);
 /// Makes an eager copy of bytes that are under way within this process; nullptr: no memory.
 UnexpectedMessage* copy_under_way(const Envelope& envelope, const void* bytes, uint64_t size);

@@ -31,15 +31,16 @@ class MessageDecider {
   /// Does a standard send of so many bytes to that rank complete at once, so that add_message()
   /// gets an eager copy?
   virtual bool buffers(uint32_t /*local*/, uint64_t /*bytes*/) const { return false; }
-  /// Copies a row of bytes, of a send that completes at once, into the posted receive that is certain
-  /// to match it, which completes later. Returns false, with nothing done, where none is certain to.
+  /// Copies a row of bytes, of a send that completes at once, into the posted receive that is
+  /// certain to match it, which completes later. Returns false, with nothing done, where none is
+  /// certain to.
   virtual bool send_to_posted(uint32_t /*local*/, const Envelope& /*envelope*/,
                               const void* /*data*/, uint64_t /*bytes*/) {
     return false;
   }
-  /// Called before a receive that is in no queue is cancelled. Returns true where it has been filled
-  /// by send_to_posted(), or by a copy of a message under way, and is not complete: its message is on
-  /// its way again.
+  /// Called before a receive that is in no queue is cancelled. Returns true where it has been
+  /// filled by send_to_posted(), or by a copy of a message under way, and is not complete: its
+  /// message is on its way again.
   virtual bool withdraw_receive(RecvOp*) { return false; }
   /// buffers() returns true for up to so many bytes, whatever the rank.
   uint64_t always_buffered = 0;

@@ -18,8 +18,8 @@ struct TestEvent {
   uint64_t order() const { return rank_and_number; }
 };
 
-/// Random events at up to `range` units of time after the present, or up to `other`; some at the same
-/// time as `burst` others. What is taken is that of a sorted set.
+/// Random events at up to `range` units of time after the present, or up to `other`; some at the
+/// same time as `burst` others. What is taken is that of a sorted set.
 void compare(uint32_t seed, uint64_t range, uint64_t other, uint64_t burst) {
   std::mt19937_64 dice(seed);
   EventQueue<TestEvent> queue;
