@@ -171,7 +171,7 @@ std::string JobHosts::name_of(const LostHost& lost) const {
 
 std::string JobHosts::names() const {
   std::string text;
-  for (const Host& host : hosts_) text += (text.empty() ? "" : ", ") + host.name;
+  for (const NamedHost& host : hosts_) text += (text.empty() ? "" : ", ") + host.name;
   return text;
 }
 
