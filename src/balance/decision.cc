@@ -6,12 +6,13 @@
 namespace fgmpi::balance {
 namespace {
 
-/// A lasting difference is one of at least this part of the load.
-constexpr int64_t kLastingPart = 32;
-
 bool has_rested(const RankAtCall& rank) {
-  return !rank.has_moved || rank.computed_here >= kCostsBetweenMoves * kMoveCost;
+  return !rank.has_moved || rank.computed_here >= std::max(kCostsBetweenMoves * kMoveCost,
+                                                           kWindowsBetweenMoves * rank.share);
 }
+
+/// What the rank adds to the load of its process in one window. A new one has run once.
+int64_t load_of(const RankAtCall& rank) { return std::max(rank.burst, rank.share); }
 
 bool can_move(const RankAtCall& rank) { return rank.burst >= kMoveCost && has_rested(rank); }
 
@@ -26,17 +27,21 @@ Grant grant_move(const RankAtCall& rank, std::span<const OtherProcess> asking) {
   const int64_t left = std::max<int64_t>(-best->idle_for, 0), load = best->load + left;
   const int64_t more = rank.load + rank.backlog - load;
   if (rank.backlog - left < 2 * kMoveCost ||
-      more < std::max(rank.burst, 2 * rank.share) + load / kEqualPart)
+      more < std::max(rank.burst, 2 * rank.share) + load / kLastingPart)
     return {};
   const auto sharing = static_cast<int64_t>(asking.size()) + 1;
-  const int64_t granted =
-      std::min((rank.backlog + rank.burst - left) / sharing, (more + rank.burst) / 2);
-  return {best->process, std::max(granted, rank.burst)};
+  return {best->process, std::max((rank.backlog + rank.burst - left) / sharing, rank.burst),
+          std::max((more + rank.burst) / 2, load_of(rank))};
+}
+
+void Grant::take(const RankAtCall& rank) {
+  ns -= rank.burst;
+  load -= load_of(rank);
 }
 
 bool fits(const RankAtCall& rank, const Grant& grant) {
-  return can_move(rank) && rank.backlog >= kMoveCost &&
-         std::max(rank.burst, rank.share) <= grant.ns;
+  return can_move(rank) && rank.backlog >= kMoveCost && rank.burst <= grant.ns &&
+         load_of(rank) <= grant.load;
 }
 
 bool is_among_first(const Grant& grant, int64_t rather) { return rather < grant.ns; }

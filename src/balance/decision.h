@@ -9,10 +9,10 @@
 //               its share of it have gone. So a rank that has moved is not wanted back, and of two
 //               equal processes none sends ranks for which a late message has made the other idle
 //   hysteresis  the process would be idle for longer than a move takes; and a rank that has come
-//               has computed here for many times of what a move costs
+//               has computed here for many times of what a move costs, and for some windows
 //
 // One question may grant more than the rank that asks: the ranks behind it go, too, until both
-// processes have as much to run. Otherwise the other process would ask for each of them, and wait
+// processes have as much to run, and as much load. Otherwise the other process would ask for each of them, and wait
 // for the answer as long as a rank computes here.
 //
 // Among the ranks that are ready, those go first that talk to ranks which are there: others let
@@ -33,10 +33,14 @@ namespace fgmpi::balance {
 /// Processor time of a move in both processes, with the first messages that take a detour, ns
 /// (benchmarks/micro/move_cost.cc: 13 us, 90 us where a slot is seen for the first time).
 inline constexpr int64_t kMoveCost = 50'000;
-/// A rank computes for so many costs of a move before it moves again.
+/// A rank computes for so many costs of a move before it moves again, and as long as it does in so
+/// many windows: what one window shows may be a step that has ended earlier here than there.
 inline constexpr int64_t kCostsBetweenMoves = 8;
-/// One part in so many of a load counts as equal.
+inline constexpr int64_t kWindowsBetweenMoves = 4;
+/// One part in so many of a load counts as equal where a visitor may go home.
 inline constexpr int64_t kEqualPart = 64;
+/// And where a rank may leave.
+inline constexpr int64_t kLastingPart = 32;
 
 inline constexpr uint32_t kStays = ~uint32_t{0};
 
@@ -57,10 +61,13 @@ struct OtherProcess {
   int64_t idle_for = 0;  ///< ns; below 0: it will be idle in so long
 };
 
-/// Where ranks go on.
+/// Where ranks go on: those that are ready, up to both bounds.
 struct Grant {
   uint32_t process = kStays;
-  int64_t ns = 0;  ///< of ranks that may go there
+  int64_t ns = 0;    ///< that they are expected to run until they wait
+  int64_t load = 0;  ///< that they make, ns a window: ranks run several times in one
+  /// The rank goes there.
+  void take(const RankAtCall& rank);
 };
 
 /// Where the rank may go on, and others behind it.

@@ -52,6 +52,7 @@ struct Balance {
   /// Where ranks go on, until the time at which it is over.
   balance::Grant grant;
   int64_t grant_ends = 0;
+  int64_t begins = 0;      ///< ranks move from then on: before, loads are those of few runs
   int64_t plan_due = 0;    ///< when lasting loads are compared next
   uint64_t next_plan = 0;  ///< the clock is read at this number of switches
 };
@@ -102,7 +103,10 @@ void sleep(int64_t timeout_ns) {
   add(&own_line().idle, now_ns() - began);
 }
 
-void use_board() { sched::measure_ranks(note_run); }
+void use_board() {
+  g_balance->begins = now_ns() + balance::kWindow;
+  sched::measure_ranks(note_run);
+}
 
 int64_t expected_burst(const RankLoad& rank) {
   return std::max(rank.burst.load(kRelaxed), own_line().burst.load(kRelaxed) / kUnknownPart);
@@ -194,6 +198,7 @@ bool find_grant(const sched::Proclet* p, int64_t now, const ReadyRanks& ready) {
   Balance& balance = *g_balance;
   balance::RankAtCall rank = describe(p, now);
   rank.backlog = ready.sum([](const sched::Proclet*) { return true; });
+  if (now < balance.begins) return false;
   if (now >= balance.grant_ends) balance.grant.ns = 0;
   if (balance::fits(rank, balance.grant)) return true;
   std::vector<balance::OtherProcess> asking;
@@ -225,7 +230,7 @@ uint32_t choose_process(const sched::Proclet* p) {
       return score_of(other, there) > score && balance::fits(asked, balance.grant);
     });
     if (balance::is_among_first(balance.grant, rather)) {
-      balance.grant.ns -= expected_burst(entry_of(p));
+      balance.grant.take(describe(p, now));
       return there;
     }
     if (may_wait) sched::yield();

@@ -47,13 +47,17 @@ TEST(Decision, StaysWhereProcessesAreEqual) {
 }
 
 TEST(Decision, AGrantIsForWhoFitsAndWouldRatherGo) {
-  const Grant grant = {1, 5 * kMs};
+  Grant grant = {1, 5 * kMs, 7 * kMs};
   EXPECT_TRUE(fits(rank_with(5 * kMs, kMs, 0, kMs), grant));
   EXPECT_FALSE(fits(rank_with(6 * kMs, kMs, 0, kMs), grant));
-  EXPECT_FALSE(fits(rank_with(kMs, 6 * kMs, 0, kMs), grant));
+  EXPECT_TRUE(fits(rank_with(kMs, 7 * kMs, 0, kMs), grant));
+  EXPECT_FALSE(fits(rank_with(kMs, 8 * kMs, 0, kMs), grant));
   EXPECT_FALSE(fits(rank_with(kMs, kMs, 0, 0), grant));
   EXPECT_TRUE(is_among_first(grant, 4 * kMs));
   EXPECT_FALSE(is_among_first(grant, 5 * kMs));
+  grant.take(rank_with(kMs, 3 * kMs, 0, 0));
+  EXPECT_EQ(grant.ns, 4 * kMs);
+  EXPECT_EQ(grant.load, 4 * kMs);
 }
 
 TEST(Decision, LastingLoadsAreEvenedOut) {
@@ -67,24 +71,30 @@ TEST(Decision, ARankThatHasComeComputesBeforeItMovesAgain) {
   const std::vector<OtherProcess> idle = {{1, 0, kMs}};
   RankAtCall rank = rank_with(kMs, kMs, 30 * kMs, 9 * kMs);
   rank.has_moved = true;
-  rank.computed_here = kCostsBetweenMoves * kMoveCost - 1;
+  rank.computed_here = kWindowsBetweenMoves * kMs - 1;
   EXPECT_EQ(grant_move(rank, idle).process, kStays);
   EXPECT_FALSE(goes_home(rank, 0));
   ++rank.computed_here;
   EXPECT_EQ(grant_move(rank, idle).process, 1u);
   EXPECT_TRUE(goes_home(rank, 0));
   EXPECT_FALSE(goes_home(rank, 29 * kMs));
+  rank.share = 0;
+  rank.computed_here = kCostsBetweenMoves * kMoveCost - 1;
+  EXPECT_EQ(grant_move(rank, idle).process, kStays);
+  ++rank.computed_here;
+  EXPECT_EQ(grant_move(rank, idle).process, 1u);
 }
 
 /// Steps of ranks that meet at the end of each. A process runs its ranks one by one; one that runs
-/// its last rank, or has none, asks. Returns the longest times of all steps and the moves.
+/// its last rank, or has none, asks. A window has so many steps, whose loads leave it as evenly as
+/// new ones come. Returns the longest times of all steps and the moves.
 struct ModelRun {
   std::vector<int64_t> makespans;
   std::vector<int> moves;
 };
 
 ModelRun run_model(const std::vector<int64_t>& work, std::vector<int> place, int processes,
-                   int steps) {
+                   int steps, int64_t steps_a_window = 1) {
   ModelRun out;
   std::vector<int64_t> share(work.size(), 0), load(processes, 0);
   std::vector<bool> moved(work.size(), false);
@@ -107,13 +117,18 @@ ModelRun run_model(const std::vector<int64_t>& work, std::vector<int> place, int
       rank.share = share[r];
       rank.has_moved = moved[r];
       rank.computed_here = INT64_MAX;
-      rank.load = load[at] + ran[at];
+      const int64_t last = out.makespans.empty() ? 0 : out.makespans.back();
+      const auto load_of = [&](int p) {
+        if (steps_a_window == 1 || last == 0) return load[p] + ran[p];
+        return load[p] - load[p] / steps_a_window * std::min(time[at], last) / last + ran[p];
+      };
+      rank.load = load_of(at);
       for (size_t i = next[at]; i < queue[at].size(); ++i) rank.backlog += work[queue[at][i]];
       std::vector<OtherProcess> asking;
       for (int p = 0; p < processes; ++p)
         if (p != at && next[p] == queue[p].size())
           asking.push_back({static_cast<uint32_t>(p),
-                            load[p] + ran[p] - std::max<int64_t>(time[p] - time[at], 0),
+                            load_of(p) - std::max<int64_t>(time[p] - time[at], 0),
                             time[at] - time[p]});
       uint32_t to = kStays;
       if (fits(rank, grant[at])) {
@@ -122,7 +137,7 @@ ModelRun run_model(const std::vector<int64_t>& work, std::vector<int> place, int
         grant[at] = made;
         to = made.process;
       }
-      if (to != kStays) grant[at].ns -= work[r];
+      if (to != kStays) grant[at].take(rank);
       if (to == kStays) {
         time[at] += work[r];
         ran[at] += work[r];
@@ -137,9 +152,8 @@ ModelRun run_model(const std::vector<int64_t>& work, std::vector<int> place, int
       ran[to] += work[r];
     }
     out.makespans.push_back(*std::max_element(time.begin(), time.end()));
-    // The window holds this step alone.
     for (int p = 0; p < processes; ++p) load[p] = 0;
-    for (size_t r = 0; r < work.size(); ++r) load[place[r]] += share[r] = work[r];
+    for (size_t r = 0; r < work.size(); ++r) load[place[r]] += share[r] = steps_a_window * work[r];
   }
   return out;
 }
@@ -153,10 +167,14 @@ TEST(Decision, FourToOneIsWithinARankOfTheBestFromTheSecondStepOn) {
       place[r] = r * processes / 64;
     }
     const int64_t bound = std::accumulate(work.begin(), work.end(), int64_t{0}) / processes;
-    const ModelRun run = run_model(work, place, processes, 20);
-    for (int step = 1; step < 20; ++step)
-      EXPECT_LE(run.makespans[step], bound + (processes == 2 ? 0 : 4 * kMs)) << processes;
-    EXPECT_EQ(std::accumulate(run.moves.begin() + 4, run.moves.end(), 0), 0) << processes;
+    for (const int64_t steps_a_window : {1, 3, 10, 40}) {
+      const ModelRun run = run_model(work, place, processes, 40, steps_a_window);
+      for (int step = 1; step < 40; ++step)
+        EXPECT_LE(run.makespans[step], bound + (processes == 2 ? 0 : 4 * kMs))
+            << processes << " " << steps_a_window << " " << step;
+      EXPECT_EQ(std::accumulate(run.moves.begin() + 4, run.moves.end(), 0), 0)
+          << processes << " " << steps_a_window;
+    }
   }
 }
 
