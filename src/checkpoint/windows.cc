@@ -41,6 +41,13 @@ struct WinRequest {
   bool is_shared = false;
 };
 
+/// The memory model of MPI's window. Called at home, where MPI's answer is in the process's memory.
+int model_of(MPI_Win real) {
+  int flag = 0, *model = nullptr;
+  g_mpi.MPI_Win_get_attr(real, MPI_WIN_MODEL, &model, &flag);
+  return flag ? *model : 0;
+}
+
 /// `make(comm, info, win)` calls MPI with its own handles.
 template <class Make>
 int make_win(LayerRank& rank, const WinRequest& asked, MPI_Win* win, Make&& make) {
@@ -63,9 +70,7 @@ int make_win(LayerRank& rank, const WinRequest& asked, MPI_Win* win, Make&& make
   made->is_shared = asked.is_shared;
   g_home.MPI_Comm_rank(comm, &made->rank);
   g_home.MPI_Comm_size(comm, &made->size);
-  int flag = 0, *model = nullptr;
-  g_next.MPI_Win_get_attr(real, MPI_WIN_MODEL, &model, &flag);
-  if (flag) made->model = *model;
+  if (const int model = by_deputy("a window", model_of, real)) made->model = model;
   return code;
 }
 
