@@ -88,6 +88,9 @@ struct CheckpointHooks {
   /// Null where ranks do not move. The running rank, a visitor, is about to end: it goes home if it
   /// can, where this returns.
   void (*go_home_to_end)() = nullptr;
+  /// Null where ranks do not move. The running rank is about to make something that its home has to
+  /// have, and no function of MPI has kept anything in its frames yet.
+  void (*go_home)() = nullptr;
 };
 
 /// A function, and what it is called with.

@@ -67,6 +67,8 @@ const char* reason_against(const LayerRank& rank, bool goes_home) {
   if (rank.other_jobs && !goes_home) return "it has communicated with another job";
   if (rank.comm_buffers || rank.session_buffers || rank.buffer.address)
     return "it has attached a buffer";
+  if (!rank.representations.empty()) return "it has registered a data representation";
+  if (rank.kept_by_calls > 0) return "it is in a call of Fortran with an array section";
   if (rank.opened_groups > 0) return "it has opened a group of collectives";
   const char* reason = nullptr;
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
@@ -190,11 +192,17 @@ void go_home_to_end() {
   try_to_move_home(*rank, kTries);
 }
 
+void go_home_for_objects() {
+  LayerRank* rank = current_rank();
+  if (rank && rank->initialised && rank->called_by_mpi == 0) move_home(*rank);
+}
+
 namespace {
 
 /// Does the call make something that keeps the rank at home from then on?
 bool is_made_at_home(std::string_view call) {
-  for (const std::string_view words : {"attach", "spawn", "_accept", "_connect", "_join"})
+  for (const std::string_view words :
+       {"attach", "spawn", "_accept", "_connect", "_join", "_datarep"})
     if (call.find(words) != call.npos) return true;
   return false;
 }

@@ -41,6 +41,8 @@ void move_home(LayerRank& rank);
 /// The running rank ends without MPI_Finalize: goes home unless a function of MPI is in its frames,
 /// or what is under way keeps it for long.
 void go_home_to_end();
+/// A function in front of the layer makes objects of MPI for the rank: goes home before.
+void go_home_for_objects();
 
 // ---- What the C library tells a rank of its process (process_answers.cc)
 /// This process is the rank's home: it answers for it from now on. `slots`: of this process.

@@ -196,6 +196,7 @@ constexpr CheckpointHooks make_hooks(bool moves) {
   made.keep_error = keep_error;
   made.text_of_error = text_of_error;
   made.go_home_to_end = go_home_to_end;
+  made.go_home = go_home_for_objects;
   return made;
 }
 constexpr CheckpointHooks kHooks = make_hooks(false), kHooksOfMoves = make_hooks(true);

@@ -86,6 +86,9 @@ bool SectionCall::uses(const BufferArgument& buffer) const {
 
 Status SectionCall::prepare() {
   if (!comm::rank_state()) return {};
+  // Types and copies of buffers are where MPI's other objects of the rank are.
+  const checkpoint::CheckpointHooks* hooks = checkpoint_hooks();
+  if (hooks && hooks->go_home && has_section()) hooks->go_home();
   if (procedure_.answers == Answers::kCommunicator && procedure_.object != kAbsent) {
     comm_ = comm::find(own_handle(*static_cast<const MPI_Comm*>(arguments_[procedure_.object])));
     if (!comm_) return {};
@@ -93,9 +96,17 @@ Status SectionCall::prepare() {
   if (procedure_.staged) staged_ = std::make_unique<StagedBuffers>();
   for (int i = 0; i < procedure_.buffers; ++i) FGMPI_TRY(prepare_buffer(i));
   if (staged_ && !procedure_.persistent) staged_->fill();
-  noted_ = checkpoint_hooks() && keeps_something();
-  if (noted_) checkpoint_hooks()->keeps(1);
+  noted_ = hooks && keeps_something();
+  if (noted_) hooks->keeps(1);
   return {};
+}
+
+bool SectionCall::has_section() const {
+  for (int i = 0; i < procedure_.buffers; ++i)
+    if (!is_contiguous(
+            *static_cast<const ArrayDescriptor*>(arguments_[procedure_.buffer[i].buffer])))
+      return true;
+  return false;
 }
 
 bool SectionCall::keeps_something() const {

@@ -62,6 +62,7 @@ class SectionCall {
   int64_t parts(BlockCount which) const;
   MPI_Datatype type(ArgumentIndex place) const;
   bool keeps_something() const;
+  bool has_section() const;
 
   const Procedure& procedure_;
   Argument* arguments_;
