@@ -21,13 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static int rank, size, steps, processes, *pids;
 static long unit;
-static double *work_of; /* [step][process] */
+static double* work_of; /* [step][process] */
 static uint64_t state;
 static long away;
 
@@ -76,7 +76,8 @@ static void communicate(const char* kind, int step) {
   if (!strcmp(kind, "halo") || !strcmp(kind, "even_halo")) return exchange(1, 1024);
   if (!strcmp(kind, "even_far")) return exchange(size / 2, 1024);
   if (!strcmp(kind, "even_ring")) {
-    MPI_Sendrecv(a, 512, MPI_DOUBLE, (rank + 1) % size, 0, b, 512, MPI_DOUBLE, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(a, 512, MPI_DOUBLE, (rank + 1) % size, 0, b, 512, MPI_DOUBLE,
+                 (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (!strcmp(kind, "even_barrier")) {
     MPI_Barrier(MPI_COMM_WORLD);
   } else if (!strcmp(kind, "even_bcast")) {
@@ -114,7 +115,8 @@ static void farm(void) {
   MPI_Status status;
   if (rank > 0) {
     for (;;) {
-      MPI_Sendrecv(&task, 1, MPI_INT, 0, 0, &answer, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(&task, 1, MPI_INT, 0, 0, &answer, 1, MPI_INT, 0, 0, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
       if (answer < 0) return;
       compute(0.5 + (answer * 37 % 64) / 64.0, 0);
     }
@@ -191,8 +193,8 @@ int main(int argc, char** argv) {
       }
       makespan += most;
     }
-    printf("bound %.1f makespan %.1f busiest %.3f all %.3f wall %.3f away %.1f sum %016llx\n", bound, makespan, busiest, all, wall,
-           (double)all_away / rows, (unsigned long long)check);
+    printf("bound %.1f makespan %.1f busiest %.3f all %.3f wall %.3f away %.1f sum %016llx\n",
+           bound, makespan, busiest, all, wall, (double)all_away / rows, (unsigned long long)check);
   }
   MPI_Finalize();
   return 0;

@@ -12,8 +12,8 @@
 //               has computed here for many times of what a move costs, and for some windows
 //
 // One question may grant more than the rank that asks: the ranks behind it go, too, until both
-// processes have as much to run, and as much load. Otherwise the other process would ask for each of them, and wait
-// for the answer as long as a rank computes here.
+// processes have as much to run, and as much load. Otherwise the other process would ask for each
+// of them, and wait for the answer as long as a rank computes here.
 //
 // Among the ranks that are ready, those go first that talk to ranks which are there: others let
 // them run before they answer.

@@ -51,7 +51,7 @@ ProcessorTimes times_here() {
   real_getrusage(RUSAGE_SELF, &parts);
   return {fgmpi::to_ns(all), to_ns(parts.ru_utime), to_ns(parts.ru_stime)};
 }
-/// The same as the rank sees it.
+/// The processor time of this process as the rank sees it.
 ProcessorTimes times_of(const LayerRank& rank) {
   ProcessorTimes here = times_here();
   here.add(rank.times_before, 1);

@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
   static uint64_t out[kWords], in[kWords];
   uint64_t state = (uint64_t)rank, sum = 0;
   for (int step = 0; step < steps; ++step) {
-    for (long i = 0; i < units * kUnit; ++i) state = state * 6364136223846793005u + 1442695040888963407u;
+    for (long i = 0; i < units * kUnit; ++i)
+      state = state * 6364136223846793005u + 1442695040888963407u;
     for (int i = 0; i < kWords; ++i) out[i] = state ^ (uint64_t)i;
     MPI_Request requests[2];
     MPI_Irecv(in, kWords, MPI_UINT64_T, left, step, MPI_COMM_WORLD, &requests[0]);
@@ -35,7 +36,8 @@ int main(int argc, char** argv) {
     away += (pid_t)syscall(SYS_getpid) != home;
   }
   MPI_Reduce(&away, &all_away, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
-  if (rank == 0) printf("result %016llx\naway %.2f\n", (unsigned long long)sum, (double)all_away / steps);
+  if (rank == 0)
+    printf("result %016llx\naway %.2f\n", (unsigned long long)sum, (double)all_away / steps);
   MPI_Finalize();
   return 0;
 }

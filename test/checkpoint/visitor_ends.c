@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const char* way = argc > 1 ? argv[1] : "";
   if (rank == 1) {
-    while ((pid_t)syscall(SYS_getpid) == home) MPI_Iprobe(0, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    while ((pid_t)syscall(SYS_getpid) == home)
+      MPI_Iprobe(0, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     fprintf(stderr, "away\n");
     if (!strcmp(way, "exit")) exit(3);
     if (!strcmp(way, "abort")) abort();

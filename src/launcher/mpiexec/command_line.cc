@@ -17,39 +17,13 @@
 #include "launcher/mpiexec/allowed_options.h"
 #include "launcher/mpiexec/config_file.h"
 #include "launcher/mpiexec/hydra_options.h"
+#include "launcher/mpiexec/own_options.h"
 #include "launcher/mpiexec/shares.h"
 
 namespace fgmpi::launcher {
 namespace {
 
 constexpr int64_t kMaxNumber = 1 << 30;
-
-/// Options that are handled here and have no value. Open MPI's -oversubscribe and
-/// -allow-run-as-root change nothing: hydra needs neither.
-constexpr std::string_view kSwitches[] = {"help",
-                                          "h",
-                                          "version",
-                                          "V",
-                                          "dry-run",
-                                          "ft",
-                                          "summary",
-                                          "balance",
-                                          "v",
-                                          "progress",
-                                          "predict-explain",
-                                          "l",
-                                          "oversubscribe",
-                                          "allow-run-as-root",
-                                          "prepend-rank",
-                                          "verbose",
-                                          "disable-auto-cleanup",
-                                          "restart-on-failure",
-                                          "record-inputs"};
-/// Options that are handled here and followed by the name of a file or folder.
-constexpr std::string_view kNamesOfFiles[] = {
-    "track",  "report",     "check-report", "explore-files", "resume",
-    "replay", "configfile", "predict",      "predict-plot",  "record",
-    "rewind", "checkpoint", "restart"};
 
 bool in(std::string_view name, const auto& list) {
   return std::find(std::begin(list), std::end(list), name) != std::end(list);

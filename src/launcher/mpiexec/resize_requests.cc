@@ -20,7 +20,7 @@ constexpr size_t kMostAnswer = 1024;
 constexpr size_t kMostHostName = 256;
 
 /// A request, as it is sent.
-struct SentRequest {
+struct ResizePacket {
   int64_t processes;
   char leaves[kMostHostName];  ///< up to its zero byte
 };
@@ -64,7 +64,7 @@ ResizeRequest ResizeRequests::take() {
   if (listening_ < 0 || asking_ >= 0) return {};
   asking_ = accept4(listening_, nullptr, nullptr, SOCK_CLOEXEC);
   if (asking_ < 0) return {};
-  SentRequest sent{};
+  ResizePacket sent{};
   const timeval soon{1, 0};
   setsockopt(asking_, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
   if (is_allowed(asking_) && recv(asking_, &sent, sizeof sent, 0) == sizeof sent &&
@@ -86,7 +86,7 @@ void ResizeRequests::answer(const std::string& text) {
 
 Status ask_to_change(const ResizeRequest& request, pid_t pid) {
   const char* const option = request.leaves.empty() ? "-resize" : "-leave";
-  SentRequest sent{request.processes, {}};
+  ResizePacket sent{request.processes, {}};
   if (request.leaves.size() >= kMostHostName)
     return error(MPI_ERR_ARG, "%s: the host's name has %zu characters; allowed are %zu", option,
                  request.leaves.size(), kMostHostName - 1);

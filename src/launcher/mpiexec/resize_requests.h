@@ -1,5 +1,6 @@
 // mpiexec -resize N PID and -leave HOST PID: another mpiexec asks the one of a running job for
-// another number of processes, or to leave a host, over a socket that is named after its process id.
+// another number of processes, or to leave a host, over a socket that is named after that one's
+// process id.
 //
 // Thread rule: one thread.
 #pragma once
