@@ -40,9 +40,13 @@ for how in "-hosts $MULTIHOST_HOSTS" "-f $work/hosts"; do
   grep -q 'No Errors' out || fail "the results are others"
 done
 
+rm -rf saved
 "$bin/mpiexec" -checkpoint saved -n 2 -nfg 2 "$program" 2500 0 >out 2>&1 </dev/null &
 job=$!
 refused 'the job was started without names of hosts' 10.77.0.1
+kill -USR2 $job
+for ((i = 0; i < 300; i++)); do [ -d saved/1 ] && break; sleep 0.1; done
+[ -d saved/1 ] || fail "no checkpoint was taken"
 kill $job
 wait $job
 echo " No Errors"
