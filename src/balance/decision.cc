@@ -16,6 +16,12 @@ int64_t load_of(const RankAtCall& rank) { return std::max(rank.burst, rank.share
 
 bool can_move(const RankAtCall& rank) { return rank.burst >= kMoveCost && has_rested(rank); }
 
+/// Has this process had more to do than the other one, so that the rank would even them out?
+bool is_lasting(const RankAtCall& rank, const OtherProcess& other) {
+  return rank.lasting_load - other.lasting_load >=
+         2 * rank.lasting_share + rank.lasting_load / kLastingPart;
+}
+
 }  // namespace
 
 Grant grant_move(const RankAtCall& rank, std::span<const OtherProcess> asking) {
@@ -29,6 +35,7 @@ Grant grant_move(const RankAtCall& rank, std::span<const OtherProcess> asking) {
   if (rank.backlog - left < 2 * kMoveCost ||
       more < std::max(rank.burst, 2 * rank.share) + load / kLastingPart)
     return {};
+  if (rank.backlog < kWindow && !is_lasting(rank, *best)) return {};
   const auto sharing = static_cast<int64_t>(asking.size()) + 1;
   return {best->process, std::max((rank.backlog + rank.burst - left) / sharing, rank.burst),
           std::max((more + rank.burst) / 2, load_of(rank))};

@@ -6,8 +6,10 @@
 //   at once     other ranks wait here for the processor, so that both processes run meanwhile: what
 //               is ready here ends earlier by several times of what a move costs
 //   lasting     the load here, with what is ready, is still not below that there when the rank and
-//               its share of it have gone. So a rank that has moved is not wanted back, and of two
-//               equal processes none sends ranks for which a late message has made the other idle
+//               its share of it have gone, and so it is on average. So a rank that has moved is not
+//               wanted back, and of two equal processes none sends ranks for which a late message,
+//               or other programs on the processors, have made the other idle. Where more is ready
+//               here than one window has room for, the averages do not count
 //   hysteresis  the process would be idle for longer than a move takes; and a rank that has come
 //               has computed here for many times of what a move costs, and for some windows
 //
@@ -27,6 +29,8 @@
 
 #include <cstdint>
 #include <span>
+
+#include "balance/windowed_time.h"
 
 namespace fgmpi::balance {
 
@@ -52,6 +56,7 @@ struct RankAtCall {
   int64_t computed_here = 0;  ///< ns since then
   int64_t load = 0;           ///< of all ranks here, ns a window
   int64_t backlog = 0;        ///< ns that the ranks are expected to run that are ready here
+  int64_t lasting_share = 0, lasting_load = 0;  ///< on average, ns a window
 };
 
 /// Another process of the host, which asks.
@@ -59,6 +64,7 @@ struct OtherProcess {
   uint32_t process = 0;
   int64_t load = 0;
   int64_t idle_for = 0;  ///< ns; below 0: it will be idle in so long
+  int64_t lasting_load = 0;
 };
 
 /// Where ranks go on: those that are ready, up to both bounds.

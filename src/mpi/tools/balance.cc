@@ -158,13 +158,15 @@ balance::RankAtCall describe(const sched::Proclet* p, int64_t now) {
   out.has_moved = came_with != 0;
   out.computed_here = rank.computed.load(kRelaxed) - came_with;
   out.load = own_line().load.load(now);
+  out.lasting_share = rank.load.lasting(now);
+  out.lasting_load = own_line().load.lasting(now);
   return out;
 }
 
 balance::RankAtCall describe_lasting(const sched::Proclet* p, int64_t now) {
   balance::RankAtCall out = describe(p, now);
-  out.share = entry_of(p).load.lasting(now);
-  out.load = own_line().load.lasting(now);
+  out.share = out.lasting_share;
+  out.load = out.lasting_load;
   return out;
 }
 
@@ -205,7 +207,8 @@ bool find_grant(const sched::Proclet* p, int64_t now, const ReadyRanks& ready) {
   for (const uint32_t other : balance.others) {
     const ProcessLine& line = balance.board.process(other);
     if (line.asks.load(kRelaxed) != 0)
-      asking.push_back({other, line.load.load(now), now - line.idle_since.load(kRelaxed)});
+      asking.push_back({other, line.load.load(now), now - line.idle_since.load(kRelaxed),
+                        line.load.lasting(now)});
   }
   const balance::Grant grant = balance::grant_move(rank, asking);
   if (grant.process == balance::kStays || !claim(grant.process)) return false;

@@ -19,31 +19,44 @@ RankAtCall rank_with(int64_t burst, int64_t share, int64_t load, int64_t backlog
   rank.share = share;
   rank.load = load;
   rank.backlog = backlog;
+  rank.lasting_share = share;
+  rank.lasting_load = load;
   return rank;
 }
 
 TEST(Decision, GoesToTheIdleProcessWithTheLeastLoad) {
   const RankAtCall rank = rank_with(kMs, kMs, 30 * kMs, 10 * kMs);
   const std::vector<OtherProcess> asking = {
-      {3, 8 * kMs, kMs}, {5, 2 * kMs, kMs}, {7, 4 * kMs, kMs}};
+      {3, 8 * kMs, kMs, 0}, {5, 2 * kMs, kMs, 0}, {7, 4 * kMs, kMs, 0}};
   EXPECT_EQ(grant_move(rank, asking).process, 5u);
   EXPECT_EQ(grant_move(rank, {}).process, kStays);
 }
 
 TEST(Decision, StaysWhereAMoveGainsNothing) {
-  const std::vector<OtherProcess> idle = {{1, 0, kMs}};
+  const std::vector<OtherProcess> idle = {{1, 0, kMs, 0}};
   EXPECT_EQ(grant_move(rank_with(kMs, kMs, 9 * kMs, 9 * kMs), idle).process, 1u);
   EXPECT_EQ(grant_move(rank_with(kMs, kMs, 9 * kMs, 0), idle).process, kStays);
   EXPECT_EQ(grant_move(rank_with(kMoveCost - 1, kMs, 9 * kMs, 9 * kMs), idle).process, kStays);
-  const std::vector<OtherProcess> soon = {{1, 0, -8 * kMs}}, too_late = {{1, 0, -9 * kMs}};
+  const std::vector<OtherProcess> soon = {{1, 0, -8 * kMs, 0}}, too_late = {{1, 0, -9 * kMs, 0}};
   EXPECT_EQ(grant_move(rank_with(kMs, kMs, 9 * kMs, 9 * kMs), soon).process, 1u);
   EXPECT_EQ(grant_move(rank_with(kMs, kMs, 9 * kMs, 9 * kMs), too_late).process, kStays);
 }
 
 TEST(Decision, StaysWhereProcessesAreEqual) {
-  const std::vector<OtherProcess> equal = {{1, 30 * kMs, kMs}};
+  const std::vector<OtherProcess> equal = {{1, 30 * kMs, kMs, 30 * kMs}};
   EXPECT_EQ(grant_move(rank_with(kMs, kMs, 30 * kMs, kMs), equal).process, kStays);
   EXPECT_EQ(grant_move(rank_with(kMs, 10 * kMs, 40 * kMs, kMs), equal).process, kStays);
+}
+
+TEST(Decision, StaysWhereProcessesAreEqualOnAverage) {
+  const std::vector<OtherProcess> asking = {{1, 10 * kMs, kMs, 29 * kMs}};
+  RankAtCall rank = rank_with(kMs, kMs, 30 * kMs, 10 * kMs);
+  EXPECT_EQ(grant_move(rank, asking).process, kStays);
+  rank.lasting_load = 32 * kMs;
+  EXPECT_EQ(grant_move(rank, asking).process, 1u);
+  rank.lasting_load = 30 * kMs;
+  rank.backlog = kWindow;  // suddenly there is much to do
+  EXPECT_EQ(grant_move(rank, asking).process, 1u);
 }
 
 TEST(Decision, AGrantIsForWhoFitsAndWouldRatherGo) {
@@ -68,7 +81,7 @@ TEST(Decision, LastingLoadsAreEvenedOut) {
 }
 
 TEST(Decision, ARankThatHasComeComputesBeforeItMovesAgain) {
-  const std::vector<OtherProcess> idle = {{1, 0, kMs}};
+  const std::vector<OtherProcess> idle = {{1, 0, kMs, 0}};
   RankAtCall rank = rank_with(kMs, kMs, 30 * kMs, 9 * kMs);
   rank.has_moved = true;
   rank.computed_here = kWindowsBetweenMoves * kMs - 1;
@@ -123,13 +136,15 @@ ModelRun run_model(const std::vector<int64_t>& work, std::vector<int> place, int
         return load[p] - load[p] / steps_a_window * std::min(time[at], last) / last + ran[p];
       };
       rank.load = load_of(at);
+      rank.lasting_share = share[r];
+      rank.lasting_load = load[at];
       for (size_t i = next[at]; i < queue[at].size(); ++i) rank.backlog += work[queue[at][i]];
       std::vector<OtherProcess> asking;
       for (int p = 0; p < processes; ++p)
         if (p != at && next[p] == queue[p].size())
           asking.push_back({static_cast<uint32_t>(p),
                             load_of(p) - std::max<int64_t>(time[p] - time[at], 0),
-                            time[at] - time[p]});
+                            time[at] - time[p], load[p]});
       uint32_t to = kStays;
       if (fits(rank, grant[at])) {
         to = grant[at].process;
