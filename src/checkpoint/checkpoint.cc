@@ -190,6 +190,12 @@ int take_checkpoint(MPI_Comm comm, int* flag) {
 }  // namespace
 }  // namespace fgmpi::checkpoint
 
+/// For tests: how often the running rank's objects were made anew.
+EXPORT uint64_t fgmpi_times_made_anew() {
+  const fgmpi::checkpoint::LayerRank* rank = fgmpi::checkpoint::current_rank();
+  return rank ? rank->remade : 0;
+}
+
 EXPORT int MPIX_Checkpoint(MPI_Comm comm, int* flag) {
   return fgmpi::checkpoint::take_checkpoint(comm, flag);
 }
