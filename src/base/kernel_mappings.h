@@ -23,6 +23,7 @@ struct KernelMapping {
   int protection = PROT_NONE;
   bool of_file = false;  ///< a private mapping of a file
   bool shared = false;
+  uint64_t offset = 0, inode = 0;  ///< in its file; of its file
   /// The path of its file, as the kernel knows it; "" without one. Valid up to the next call of
   /// next().
   const char* path = "";
@@ -41,12 +42,14 @@ class KernelMappings {
   /// False: there are no more.
   bool next(KernelMapping* out) {
     const char* line = next_line();
-    unsigned long low, high, inode;
+    unsigned long low, high, offset, inode;
     char rights[5];
     int end = 0;
-    if (!line || sscanf(line, "%lx-%lx %4s %*x %*s %lu %n", &low, &high, rights, &inode, &end) != 4)
+    if (!line ||
+        sscanf(line, "%lx-%lx %4s %lx %*s %lu %n", &low, &high, rights, &offset, &inode, &end) != 5)
       return false;
-    *out = {low, high, PROT_NONE, inode != 0 && rights[3] == 'p', rights[3] == 's', line + end};
+    *out = {low,    high,  PROT_NONE, inode != 0 && rights[3] == 'p', rights[3] == 's',
+            offset, inode, line + end};
     if (rights[0] == 'r') out->protection |= PROT_READ;
     if (rights[1] == 'w') out->protection |= PROT_WRITE;
     if (rights[2] == 'x') out->protection |= PROT_EXEC;

@@ -6,9 +6,13 @@
 // madvise gives them back in another way, mremap copies, and a mapping at an address in the slot
 // makes the pages there anew. Protections are each process's: a rank that asks for some is marked.
 //
+// A regular file that a rank maps at any address is mapped in its slot, too, so that it can be there
+// again when the rank goes on in another process.
+//
 // A mapping that finds no room in the slot, such as a reservation of a terabyte, is the process's.
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -71,6 +75,38 @@ void* map_in_slot(uint32_t index, size_t bytes, int protection, int flags) {
   return at;
 }
 
+/// Makes pages as they are while they belong to no mapping.
+bool reset(RankHeap* heap, void* at, size_t bytes) {
+  const HeapUser user(g_process.slots.rank_of(at));
+  if (!heap->mappings().give_up(heap, heap->offset_of(at), bytes)) {
+    errno = ENOMEM;
+    return false;
+  }
+  reset_mappings(heap, heap->offset_of(at), bytes);
+  return true;
+}
+
+/// Maps a regular file in the rank's slot, where no other rank of the job has anything. nullptr: it
+/// has to lie elsewhere.
+void* map_file_in_slot(uint32_t index, size_t bytes, int protection, int flags, int fd,
+                       off_t offset) {
+  constexpr int kPlain = MAP_SHARED | MAP_PRIVATE | MAP_NORESERVE | MAP_POPULATE;
+  struct stat file;
+  if ((flags & ~kPlain) || fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) return nullptr;
+  RankHeap* heap;
+  size_t place;
+  {
+    const HeapUser user(index);
+    heap = user.heap();
+    place = heap->is_in_file() ? 0 : heap->mappings().take(heap, bytes, false);
+  }
+  if (!place) return nullptr;
+  char* const at = heap->address_of(place);
+  if (kernel_map(at, bytes, protection, flags | MAP_FIXED, fd, offset) != MAP_FAILED) return at;
+  reset(heap, at, bytes);
+  return nullptr;
+}
+
 /// A mapping has been made, which has replaced what was there.
 void record_mapping(void* at, size_t bytes, int flags, const void* place) {
   constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -101,6 +137,12 @@ void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offse
   if (plain && finds_rank(&index, place))
     if (void* got = map_in_slot(index, page_up(bytes, machine_page_bytes()), protection, flags))
       return got;
+  if (!at && bytes && !(flags & MAP_ANONYMOUS) && finds_rank(&index, place))
+    if (void* got = map_file_in_slot(index, page_up(bytes, machine_page_bytes()), protection, flags,
+                                     fd, offset)) {
+      add_other_mapping(index, got, bytes);
+      return got;
+    }
   if (at && map_over(at, bytes, protection, flags)) {
     cut_other_mappings(at, bytes);
     return at;
@@ -108,17 +150,6 @@ void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offse
   void* const got = kernel_map(at, bytes, protection, flags, fd, offset);
   if (got != MAP_FAILED) record_mapping(got, bytes, flags, place);
   return got;
-}
-
-/// Makes pages as they are while they belong to no mapping.
-bool reset(RankHeap* heap, void* at, size_t bytes) {
-  const HeapUser user(g_process.slots.rank_of(at));
-  if (!heap->mappings().give_up(heap, heap->offset_of(at), bytes)) {
-    errno = ENOMEM;
-    return false;
-  }
-  reset_mappings(heap, heap->offset_of(at), bytes);
-  return true;
 }
 
 int unmap(void* at, size_t bytes) {
@@ -152,7 +183,8 @@ void* move_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
   }
   const int64_t owner = owner_of_other_mapping(at);
   void* moved = kernel_remap(at, before, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-  if (moved == MAP_FAILED && errno == EFAULT && bytes > before) {  // of several protections
+  // Of several protections. A part of a file cannot be copied.
+  if (moved == MAP_FAILED && errno == EFAULT && bytes > before && owner < 0) {
     std::memcpy(to, at, before);
     moved = to;
   }
@@ -176,16 +208,18 @@ void* remap(void* at, size_t before, size_t bytes, int flags, void* to, const vo
   const size_t page = machine_page_bytes(), now = page_up(before, page),
                then = page_up(bytes, page);
   RankHeap* heap = before && bytes ? heap_of_mapping(at, now) : nullptr;
-  if (const int64_t owner = owner_of_other_mapping(at); owner >= 0 && !heap)
+  const int64_t owner = owner_of_other_mapping(at);
+  if (owner >= 0 && !heap)
     return remap_other(static_cast<uint32_t>(owner), at, before, bytes, flags, to);
   if (!heap || (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)))
     return kernel_remap(at, before, bytes, flags, to);
   if (flags & MREMAP_FIXED) return move_to(heap, at, now, then, to);
   if (then <= now) {
+    if (then < now) cut_other_mappings(static_cast<char*>(at) + then, now - then);
     if (then < now && !reset(heap, static_cast<char*>(at) + then, now - then)) return MAP_FAILED;
     return at;
   }
-  {
+  if (owner < 0) {
     const HeapUser user(g_process.slots.rank_of(at));
     if (heap->mappings().grow(heap, heap->offset_of(at) + now, then - now)) return at;
   }
@@ -193,8 +227,9 @@ void* remap(void* at, size_t before, size_t bytes, int flags, void* to, const vo
     errno = ENOMEM;
     return MAP_FAILED;
   }
-  void* other =
-      map(nullptr, then, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, place);
+  // The pages of a file are no memory that counts.
+  void* other = map(nullptr, then, owner < 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, place);
   return other == MAP_FAILED ? other : move_to(heap, at, now, then, other);
 }
 

@@ -68,15 +68,15 @@ int64_t owner_of_other_mapping(const void* at) {
   return address < mapping.end ? int64_t{mapping.index} : -1;
 }
 
-bool find_other_mapping(uint32_t index, MemoryRange* range) {
+bool find_other_mapping(uint32_t index, const void* from, MemoryRange* range) {
   if (!g_any_other) return false;
   const std::lock_guard<PlainMutex> lock(g_other_lock);
-  for (const auto& [low, mapping] : other_mappings()) {
-    if (mapping.index != index) continue;
-    *range = {reinterpret_cast<const char*>(low), reinterpret_cast<const char*>(mapping.end)};
-    return true;
-  }
-  return false;
+  auto at = other_mappings().lower_bound(reinterpret_cast<uintptr_t>(from));
+  while (at != other_mappings().end() && at->second.index != index) ++at;
+  if (at == other_mappings().end()) return false;
+  *range = {reinterpret_cast<const char*>(at->first),
+            reinterpret_cast<const char*>(at->second.end)};
+  return true;
 }
 
 void end_other_mappings(uint32_t index) {

@@ -1,6 +1,7 @@
 // Mappings that ranks have made outside of the parts of their slots that are theirs as they are: of
 // files, shared, at an address that the program has chosen, or too large for the slot. They are
-// unmapped when their rank ends, and a rank that has one cannot go on in another process.
+// unmapped when their rank ends. Files are mapped in the slot where it has room, so that the rank can
+// take them to another process (privatize/load/file_mappings.h); it keeps a rank that has another one.
 //
 // Thread rule: any thread; a lock inside. Nothing switches. Calls cost one load while there are
 // none.
@@ -19,8 +20,8 @@ void add_other_mapping(uint32_t index, const void* at, size_t bytes);
 void cut_other_mappings(const void* at, size_t bytes);
 /// The rank whose mapping begins or lies there; -1: it is nobody's.
 int64_t owner_of_other_mapping(const void* at);
-/// Any of the rank's. False: it has none.
-bool find_other_mapping(uint32_t index, MemoryRange* range);
+/// The first of the rank's that begins at the address or behind it. False: it has none there.
+bool find_other_mapping(uint32_t index, const void* from, MemoryRange* range);
 /// Unmaps all of a rank that has ended.
 void end_other_mappings(uint32_t index);
 

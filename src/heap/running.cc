@@ -243,6 +243,7 @@ constexpr HeapHooks kHooks = {attach,
                               map_pages_of,
                               unmap_pages_of,
                               find_other_mapping,
+                              add_other_mapping,
                               [](int file, uint64_t first, uint32_t count) {
                                 return g_process.slots.map_others(file, first, count);
                               },

@@ -221,8 +221,11 @@ void unmap_in_slot(uint32_t index, void* at, size_t bytes) {
   g_hooks->unmap_pages(slot_number(index), at, bytes);
 }
 
-bool find_other_mapping(uint32_t index, heap::MemoryRange* range) {
-  return g_hooks && g_hooks->find_other_mapping(slot_number(index), range);
+bool find_other_mapping(uint32_t index, const void* from, heap::MemoryRange* range) {
+  return g_hooks && g_hooks->find_other_mapping(slot_number(index), from, range);
+}
+void add_other_mapping(uint32_t index, const void* at, size_t bytes) {
+  g_hooks->add_other_mapping(slot_number(index), at, bytes);
 }
 
 bool ranks_have_heaps() { return g_hooks != nullptr; }

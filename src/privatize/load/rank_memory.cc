@@ -133,7 +133,7 @@ const char* reason_for_memory_elsewhere(uint32_t first, uint32_t count) {
 const char* describe_other_mapping(uint32_t index) {
   static char words[512];
   heap::MemoryRange other;
-  if (!find_other_mapping(index, &other)) return nullptr;
+  if (!find_other_mapping(index, nullptr, &other)) return nullptr;
   KernelMappings mappings;
   KernelMapping mapping;
   const auto low = reinterpret_cast<uintptr_t>(other.low);
