@@ -1,0 +1,26 @@
+// Mappings of files that ranks have made (mmap), when ranks are saved and go on in another process:
+// the files are mapped again at the same addresses, which lie in the rank's slot.
+//
+// A private mapping keeps the pages that the rank has written: they are saved as its memory is. The
+// other pages, and all of a shared mapping, are the file's. So the file of a mapping that is private
+// or read-only has to be there as it was (inode, size, time of change). The file of a shared mapping
+// that may be written goes on with what it holds then; it has to be as long as it was.
+//
+// Not carried: devices, files that were removed or replaced, memory that is shared without a file
+// (also /dev/shm), and what lies outside of the slot.
+//
+// Thread rule: the scheduler's thread. Nothing switches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/status.h"
+
+namespace fgmpi::privatize {
+
+/// Writes what files the rank has mapped, and where, to a block in its slot, in place of the one at
+/// *list. Writes shared pages to their files. Returns nullptr, or which mapping cannot be carried, in words that follow "it".
+const char* describe_file_mappings(uint32_t index, void** list, uint64_t* bytes);
+
+}  // namespace fgmpi::privatize
