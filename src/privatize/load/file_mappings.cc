@@ -94,6 +94,59 @@ const char* reason_against(uint32_t index, const KernelMapping& mapping) {
   return words;
 }
 
+/// Errors: MPI_ERR_IO: the file is not as it was.
+Status check_file(const std::string& path, const struct stat& file, const FileIdentity& before,
+                  bool may_change) {
+  if (!S_ISREG(file.st_mode))
+    return error(MPI_ERR_IO, "%s, which a rank has mapped, is no regular file", path.c_str());
+  if (may_change && file.st_size < before.bytes)
+    return error(
+        MPI_ERR_IO,
+        "%s, which a rank has mapped, has %lld bytes; it had %lld when the ranks were saved",
+        path.c_str(), static_cast<long long>(file.st_size), static_cast<long long>(before.bytes));
+  if (!may_change && identity_of(file) != before)
+    return error(
+        MPI_ERR_IO,
+        "%s, of which a rank has mapped what it held, has changed since the ranks were saved "
+        "(inode %llu, now %llu; %lld bytes, now %lld; changed at %lld, now %lld)",
+        path.c_str(), static_cast<unsigned long long>(before.inode),
+        static_cast<unsigned long long>(file.st_ino), static_cast<long long>(before.bytes),
+        static_cast<long long>(file.st_size), static_cast<long long>(before.changed_s),
+        static_cast<long long>(file.st_mtim.tv_sec));
+  return {};
+}
+
+Status map_file(uint32_t index, const std::string& path, const KernelMapping& mapping,
+                const FileIdentity& before) {
+  const auto open_as = [&](int flags) {
+    return raw_call(SYS_openat, AT_FDCWD, reinterpret_cast<long>(path.c_str()), flags | O_CLOEXEC);
+  };
+  // A shared mapping that is only readable now may be made writable by its program.
+  const bool writes = is_writable_file(mapping);
+  long fd = open_as(mapping.shared ? O_RDWR : O_RDONLY);
+  if (fd < 0 && !writes) fd = open_as(O_RDONLY);
+  if (fd < 0)
+    return error(MPI_ERR_IO, "%s, which a rank has mapped: %s", path.c_str(),
+                 strerror(static_cast<int>(-fd)));
+  struct stat file {};
+  fstat(static_cast<int>(fd), &file);
+  Status good = check_file(path, file, before, writes);
+  if (good.ok()) {
+    const int protection = mapping.shared ? mapping.protection : PROT_READ | PROT_WRITE;
+    const long at = raw_call(SYS_mmap, static_cast<long>(mapping.low),
+                             static_cast<long>(mapping.high - mapping.low), protection,
+                             MAP_FIXED | (mapping.shared ? MAP_SHARED : MAP_PRIVATE), fd,
+                             static_cast<long>(mapping.offset));
+    if (at != static_cast<long>(mapping.low))
+      good = error(MPI_ERR_IO, "%s, which a rank has mapped: mmap: %s", path.c_str(),
+                   strerror(static_cast<int>(-at)));
+  }
+  raw_call(SYS_close, fd);
+  if (good.ok())
+    add_other_mapping(index, reinterpret_cast<void*>(mapping.low), mapping.high - mapping.low);
+  return good;
+}
+
 }  // namespace
 
 const char* describe_file_mappings(uint32_t index, void** list, uint64_t* list_bytes) {
@@ -125,6 +178,24 @@ const char* describe_file_mappings(uint32_t index, void** list, uint64_t* list_b
   memcpy(*list, bytes.data(), bytes.size());
   *list_bytes = bytes.size();
   return nullptr;
+}
+
+Status map_files(uint32_t index, const void* list, size_t bytes) {
+  FieldReader in(list, bytes);
+  while (in.left() > 0) {
+    const std::string path(in.get_text());
+    const auto before = in.get<FileIdentity>();
+    KernelMapping mapping;
+    mapping.low = in.get<uint64_t>();
+    mapping.high = in.get<uint64_t>();
+    mapping.offset = in.get<uint64_t>();
+    mapping.protection = in.get<int32_t>();
+    mapping.shared = in.get<uint8_t>() != 0;
+    if (in.failed() || !is_in_slot(index, mapping.low, mapping.high))
+      return error(MPI_ERR_OTHER, "the list of files that a rank has mapped is damaged");
+    FGMPI_TRY(map_file(index, path, mapping, before));
+  }
+  return {};
 }
 
 }  // namespace fgmpi::privatize

@@ -22,5 +22,9 @@ namespace fgmpi::privatize {
 /// Writes what files the rank has mapped, and where, to a block in its slot, in place of the one at
 /// *list. Writes shared pages to their files. Returns nullptr, or which mapping cannot be carried, in words that follow "it".
 const char* describe_file_mappings(uint32_t index, void** list, uint64_t* bytes);
+/// Maps what such a block tells; private mappings are readable and writable until their protection
+/// is set. REQUIRES: called before ranks run; the rank's memory is not yet filled in. Errors name
+/// the file.
+Status map_files(uint32_t index, const void* list, size_t bytes);
 
 }  // namespace fgmpi::privatize
