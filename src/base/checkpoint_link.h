@@ -30,6 +30,8 @@ struct RankRoot {
   void* files = nullptr;      ///< what the rank has open (libc/rank_descriptors.h)
   void* libraries = nullptr;  ///< what it has loaded (load/saved_plugins.h)
   uint64_t libraries_bytes = 0;
+  void* mappings = nullptr;  ///< files that it has mapped (load/file_mappings.h)
+  uint64_t mappings_bytes = 0;
   uint64_t areas_bytes = 0;  ///< equal in each process of the same program
   uint64_t blocked_signals = 0;
 };
@@ -118,6 +120,9 @@ extern "C" __attribute__((visibility("default"))) const char* fgmpi_describe_ran
 /// why that cannot be; the text is valid up to the next call.
 extern "C" __attribute__((visibility("default"))) const char* fgmpi_load_libraries_of_rank(
     uint32_t index, const void* libraries, size_t bytes);
+/// As above, for the files that a rank has had mapped.
+extern "C" __attribute__((visibility("default"))) const char* fgmpi_map_files_of_rank(
+    uint32_t index, const void* mappings, size_t bytes);
 /// Ends the running rank, which goes on elsewhere: nothing of its program runs, and what it has not
 /// written stays unwritten here.
 extern "C" __attribute__((visibility("default"), noreturn)) void fgmpi_leave_rank();

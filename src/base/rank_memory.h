@@ -22,7 +22,7 @@ enum class RankMemoryPart : uint8_t {
   kStack,
   kImage,    ///< of the program, and of libraries of which each rank has its own variables
   kHeap,     ///< blocks of malloc, and what the heap knows of them
-  kMapping,  ///< anonymous mappings of the program (mmap)
+  kMapping,  ///< mappings of the program (mmap), but for shared ones
 };
 
 struct RankMemoryRange {

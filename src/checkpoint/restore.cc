@@ -18,6 +18,7 @@
 #include "checkpoint/wrappers.h"
 
 #pragma weak fgmpi_load_libraries_of_rank
+#pragma weak fgmpi_map_files_of_rank
 
 namespace fgmpi::checkpoint {
 namespace {
@@ -108,23 +109,29 @@ Status read_file(const std::string& folder, const std::string& file, bool latest
   }
 }
 
-/// Loads the libraries of this process's ranks of which the file tells, before any memory.
-Status load_libraries(const std::string& file, const ProcessSlots& slots) {
+/// Loads the libraries and maps the files of this process's ranks of which the file tells, before
+/// any memory.
+Status load_and_map(const std::string& file, const ProcessSlots& slots) {
   CheckpointReader reader;
   FGMPI_TRY(reader.open(file));
-  std::map<uint32_t, std::vector<char>> libraries;  // by index
+  std::map<uint32_t, std::vector<char>> libraries, mappings;  // by index
   for (CheckpointBlock block;;) {
     FGMPI_TRY(reader.next(&block));
     if (block.kind != BlockKind::kJob && block.kind != BlockKind::kRank &&
-        block.kind != BlockKind::kLibraries)
+        block.kind != BlockKind::kLibraries && block.kind != BlockKind::kMappings)
       break;
     const auto index = static_cast<uint32_t>(block.rank - slots.first);
-    if (block.kind == BlockKind::kLibraries && index < slots.count)
-      libraries[index].insert(libraries[index].end(), block.bytes.data(),
-                              block.bytes.data() + block.bytes.size());
+    if (block.rank < slots.first || index >= slots.count) continue;
+    const bool loads = block.kind == BlockKind::kLibraries;
+    if (!loads && block.kind != BlockKind::kMappings) continue;
+    std::vector<char>& bytes = (loads ? libraries : mappings)[index];
+    bytes.insert(bytes.end(), block.bytes.data(), block.bytes.data() + block.bytes.size());
   }
   for (const auto& [index, bytes] : libraries)
     if (const char* reason = fgmpi_load_libraries_of_rank(index, bytes.data(), bytes.size()))
+      return error(MPI_ERR_OTHER, "%s", reason);
+  for (const auto& [index, bytes] : mappings)
+    if (const char* reason = fgmpi_map_files_of_rank(index, bytes.data(), bytes.size()))
       return error(MPI_ERR_OTHER, "%s", reason);
   return {};
 }
@@ -134,7 +141,7 @@ Status restore_all(const ProcessSlots& slots, RankRoot* roots) {
   std::vector<std::string> files;
   FGMPI_TRY(list_checkpoint(checkpoint.parent_path(),
                             std::strtoull(checkpoint.filename().c_str(), nullptr, 10), &files));
-  for (const std::string& file : files) FGMPI_TRY(load_libraries(file, slots));
+  for (const std::string& file : files) FGMPI_TRY(load_and_map(file, slots));
   RestoredRanks ranks{slots, roots, std::vector<bool>(slots.count), "", {}, {}};
   for (const std::string& file : files)
     FGMPI_TRY(read_file(checkpoint.parent_path(), file, true, &ranks));

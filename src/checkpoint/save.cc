@@ -115,15 +115,18 @@ void write_range(uint32_t index, const RankMemoryRange& range, void* data) {
   const uint32_t rank = work->first + index;
   const auto low = reinterpret_cast<uintptr_t>(range.low),
              high = reinterpret_cast<uintptr_t>(range.high);
-  const bool writable = range.protection & PROT_WRITE;
-  if (range.of_file && !writable) return;  // as the library made it
+  const bool writable = range.protection & PROT_WRITE,
+             of_image = range.of_file && range.part != RankMemoryPart::kMapping;
+  if (of_image && !writable) return;  // as the library made it
   if (!(range.protection & PROT_READ)) mprotect(range.low, high - low, PROT_READ);
-  const auto kind = range.part == RankMemoryPart::kImage ? BlockKind::kImage : BlockKind::kMemory;
+  // What was not written is not zero there.
+  const auto kind = range.of_file || range.part == RankMemoryPart::kImage ? BlockKind::kImage
+                                                                          : BlockKind::kMemory;
   work->pages.visit(low, high, [&](uintptr_t first, uintptr_t end) {
     if (range.part == RankMemoryPart::kStack) first = std::max(first, work->stacks[index]);
     if (first < end && work->failed.ok()) work->failed = write_pages(kind, rank, first, end);
   });
-  if (range.protection == (PROT_READ | PROT_WRITE) || range.of_file || !work->failed.ok()) return;
+  if (range.protection == (PROT_READ | PROT_WRITE) || of_image || !work->failed.ok()) return;
   const MemoryProtection protection{high - low, static_cast<uint64_t>(range.protection)};
   work->failed =
       saving().writer.write(BlockKind::kProtection, rank, low, &protection, sizeof protection);
@@ -142,6 +145,8 @@ Status write_ranks(const ProcessSlots& slots) {
     FGMPI_TRY(writer.write(BlockKind::kRank, of_job, 0, &rank->root, sizeof rank->root));
     FGMPI_TRY(writer.write(BlockKind::kLibraries, of_job, 0, rank->root.libraries,
                            rank->root.libraries_bytes));
+    FGMPI_TRY(writer.write(BlockKind::kMappings, of_job, 0, rank->root.mappings,
+                           rank->root.mappings_bytes));
   }
   if (const char* reason = fgmpi_memory_of_ranks(0, slots.count, write_range, &work))
     return error(MPI_ERR_OTHER, "%s", reason);

@@ -20,7 +20,7 @@
 namespace fgmpi::checkpoint {
 
 inline constexpr char kCheckpointMagic[8] = {'f', 'g', 'm', 'p', 'i', 'c', 'p', 't'};
-inline constexpr uint32_t kCheckpointVersion = 3;
+inline constexpr uint32_t kCheckpointVersion = 4;
 inline constexpr size_t kBlockBytes = 256 << 10, kBlockPageBytes = 4 << 10;
 inline constexpr size_t kBuildIdBytes = 32;
 
@@ -31,7 +31,8 @@ enum class BlockKind : uint32_t {
   kEnd = 4,
   kImage = 5,  ///< memory as kMemory, with its pages of zeros: the image has others at the start
   kProtection = 6,  ///< MemoryProtection, of memory of a rank at the address
-  kLibraries = 7    ///< what a rank has loaded (checkpoint_link.h); before all memory
+  kLibraries = 7,   ///< what a rank has loaded (checkpoint_link.h); before all memory
+  kMappings = 8     ///< what files a rank has mapped; before all memory
 };
 
 struct CheckpointHeader {

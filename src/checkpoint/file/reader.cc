@@ -83,7 +83,7 @@ Status CheckpointReader::next(CheckpointBlock* block) {
   if (header.kind == BlockKind::kJob) return {};
   if (header.kind != BlockKind::kMemory && header.kind != BlockKind::kRank &&
       header.kind != BlockKind::kImage && header.kind != BlockKind::kProtection &&
-      header.kind != BlockKind::kLibraries)
+      header.kind != BlockKind::kLibraries && header.kind != BlockKind::kMappings)
     return damaged("a block has no known kind");
   if (header.rank - header_.first_rank >= header_.ranks)
     return damaged("a block is of a rank of another file");

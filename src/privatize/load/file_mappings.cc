@@ -149,6 +149,15 @@ Status map_file(uint32_t index, const std::string& path, const KernelMapping& ma
 
 }  // namespace
 
+const char* describe_other_mapping(uint32_t index) {
+  const char* reason = nullptr;
+  visit_other_mappings(index, [&](const KernelMapping& mapping) {
+    reason = reason_against(index, mapping);
+    return reason == nullptr;
+  });
+  return reason;
+}
+
 const char* describe_file_mappings(uint32_t index, void** list, uint64_t* list_bytes) {
   free(*list);
   *list = nullptr;

@@ -19,8 +19,11 @@
 
 namespace fgmpi::privatize {
 
+/// Says which mapping of the rank cannot be carried, in words that follow "it"; nullptr: all can, or
+/// it has none. The text is valid up to the next call. Does not allocate.
+const char* describe_other_mapping(uint32_t index);
 /// Writes what files the rank has mapped, and where, to a block in its slot, in place of the one at
-/// *list. Writes shared pages to their files. Returns nullptr, or which mapping cannot be carried, in words that follow "it".
+/// *list. Writes shared pages to their files. Returns nullptr, or describe_other_mapping()'s words.
 const char* describe_file_mappings(uint32_t index, void** list, uint64_t* bytes);
 /// Maps what such a block tells; private mappings are readable and writable until their protection
 /// is set. REQUIRES: called before ranks run; the rank's memory is not yet filled in. Errors name

@@ -37,9 +37,6 @@ void unmap_in_slot(uint32_t index, void* at, size_t bytes);
 /// Finds the first mapping of the rank behind the address that is of a file, shared, or outside of
 /// its slot. False: there is none. Any thread.
 bool find_other_mapping(uint32_t index, const void* from, heap::MemoryRange* range);
-/// Says what it has mapped so, in words that follow "it"; nullptr: nothing. The text is valid up to
-/// the next call. (rank_memory.cc)
-const char* describe_other_mapping(uint32_t index);
 /// Whole pages are mapped so for the rank.
 void add_other_mapping(uint32_t index, const void* at, size_t bytes);
 /// Called when a rank is about to start a thread.

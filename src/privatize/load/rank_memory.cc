@@ -13,6 +13,7 @@
 #include "privatize/image/images.h"
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
+#include "privatize/load/file_mappings.h"
 #include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
@@ -130,24 +131,6 @@ const char* reason_for_memory_elsewhere(uint32_t first, uint32_t count) {
 
 }  // namespace
 
-const char* describe_other_mapping(uint32_t index) {
-  static char words[512];
-  heap::MemoryRange other;
-  if (!find_other_mapping(index, nullptr, &other)) return nullptr;
-  KernelMappings mappings;
-  KernelMapping mapping;
-  const auto low = reinterpret_cast<uintptr_t>(other.low);
-  while (mappings.next(&mapping) && mapping.high <= low) continue;
-  if (*mapping.path == '/')
-    snprintf(words, sizeof words, "it has mapped %s (mmap)", mapping.path);
-  else
-    snprintf(words, sizeof words,
-             "it has mapped memory at %p, which is shared or not in its own range of addresses "
-             "(mmap)",
-             static_cast<const void*>(other.low));
-  return words;
-}
-
 }  // namespace fgmpi::privatize
 
 using namespace fgmpi::privatize;
@@ -172,7 +155,8 @@ const char* fgmpi_memory_of_ranks(uint32_t first, uint32_t count, fgmpi::VisitRa
         }
         at = std::max(at, mapping.low);
         const uintptr_t end = std::min(part.high, mapping.high);
-        if (at < end)
+        // A shared file's pages are the file's. Slots that are in a file are shared, too.
+        if (at < end && (!mapping.shared || slot_places().file >= 0))
           visit(index,
                 {reinterpret_cast<char*>(at), reinterpret_cast<char*>(end), mapping.protection,
                  part.part, mapping.of_file},

@@ -18,6 +18,7 @@
 #include "privatize/libc/output.h"
 #include "privatize/libc/rank_descriptors.h"
 #include "privatize/libc/rank_streams.h"
+#include "privatize/load/file_mappings.h"
 #include "privatize/load/rank_heaps.h"
 #include "privatize/load/saved_plugins.h"
 #include "proclet-sched/coroutine/jump.h"
@@ -146,7 +147,6 @@ const char* describe_rank(RankRoot* root) {
   if (image->guest) return "it was spawned";
   if (sched::has_threads(p)) return "it has threads";
   if (const char* reason = reason_of_kernel_state()) return reason;
-  if (const char* reason = describe_other_mapping(image->index)) return reason;
   if (p->locale) return "it has a locale of its own (uselocale)";
   root->areas = image->areas;
   root->handlers = reinterpret_cast<void**>(image->handlers);
@@ -175,6 +175,9 @@ fgmpi::checkpoint::ProcessSlots fgmpi_process_slots(const char** reason) {
 const char* fgmpi_describe_rank(fgmpi::checkpoint::RankRoot* root) {
   if (const char* reason = describe_rank(root)) return reason;
   const auto* image = static_cast<const Image*>(fgmpi::sched::running()->image);
+  if (const char* reason =
+          describe_file_mappings(image->index, &root->mappings, &root->mappings_bytes))
+    return reason;
   if (const char* reason = describe_descriptors(image->index, &root->files)) return reason;
   return plugins::describe_libraries(image->index, &root->libraries, &root->libraries_bytes);
 }
@@ -184,6 +187,13 @@ const char* fgmpi_load_libraries_of_rank(uint32_t index, const void* libraries, 
   const fgmpi::Status loaded = plugins::load_libraries(index, libraries, bytes);
   reason = loaded.what();
   return loaded.ok() ? nullptr : reason.c_str();
+}
+
+const char* fgmpi_map_files_of_rank(uint32_t index, const void* mappings, size_t bytes) {
+  static std::string reason;  // must outlive the call
+  const fgmpi::Status mapped = map_files(index, mappings, bytes);
+  reason = mapped.what();
+  return mapped.ok() ? nullptr : reason.c_str();
 }
 
 void fgmpi_leave_rank() {

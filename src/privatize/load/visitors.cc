@@ -1,5 +1,6 @@
 // Ranks that go to another process of the host, and that come from there.
 #include "privatize/load/visitors.h"
+#include "privatize/load/file_mappings.h"
 
 #include <fcntl.h>
 #include <fenv.h>
@@ -151,6 +152,7 @@ const char* describe(MovingRank* rank) {
   if (plugins::any()) return "a rank of its process has loaded a library (dlopen)";
   if (!read_folder(rank->folder)) return "its working folder is gone";
   if (const char* reason = describe_rank(&rank->root)) return reason;
+  if (const char* reason = describe_other_mapping(p->index)) return reason;
   if (const char* reason = list_descriptors(p->index, &rank->descriptors)) return reason;
   rank->root.layer = p->tool;
   rank->world_rank = p->slot;
