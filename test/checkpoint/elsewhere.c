@@ -38,6 +38,19 @@ static void mapping(void* at, int flags, int fd) {
   checkpoint();
 }
 
+/* The descriptor of a removed file keeps a rank, too: the file is only mapped. */
+static void mapping_of_removed(int fd) {
+  char* mapped = NULL;
+  if (rank == size - 1) {
+    mapped = mmap(NULL, kBytes, PROT_READ, MAP_SHARED, fd, 0);
+    CHECK(mapped != MAP_FAILED);
+  }
+  close(fd);
+  refused();
+  if (mapped) CHECK(munmap(mapped, kBytes) == 0);
+  checkpoint();
+}
+
 int main(int argc, char** argv) {
   start(&argc, &argv);
   library(argc > 1 ? argv[1] : "./local.so");
@@ -46,8 +59,16 @@ int main(int argc, char** argv) {
   snprintf(name, sizeof name, "elsewhere.%d.%d", rank, (int)getpid());
   const int fd = open(name, O_RDWR | O_CREAT, 0600);
   CHECK(fd >= 0 && ftruncate(fd, kBytes) == 0);
-  mapping(NULL, MAP_PRIVATE, fd);
-  mapping(NULL, MAP_SHARED, fd);
+  char gone[100];
+  snprintf(gone, sizeof gone, "gone.%d.%d", rank, (int)getpid());
+  const int removed = open(gone, O_RDWR | O_CREAT, 0600);
+  CHECK(removed >= 0 && ftruncate(removed, kBytes) == 0 && unlink(gone) == 0);
+  mapping_of_removed(removed);
+  const int device = open("/dev/zero", O_RDONLY);
+  mapping(NULL, MAP_PRIVATE, device);
+  close(device);
+  mapping((void*)(UINT64_C(0x620000000000) + UINT64_C(0x100000000) * (unsigned)rank),
+          MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd);
   mapping(NULL, MAP_SHARED | MAP_ANONYMOUS, -1);
   mapping((void*)(UINT64_C(0x610000000000) + UINT64_C(0x100000000) * (unsigned)rank),
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1);
@@ -58,8 +79,11 @@ int main(int argc, char** argv) {
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   CHECK(reserved != MAP_FAILED && used == reserved + kBytes);
   for (int i = 0; i < kBytes; ++i) used[i] = (char)(i + rank);
-  if (rank == 0)
-    CHECK(mmap(reserved, kBytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == reserved);
+  const int other = rank == 0 ? open("/dev/zero", O_RDONLY) : -1;
+  if (rank == 0) {
+    CHECK(mmap(reserved, kBytes, PROT_READ, MAP_PRIVATE | MAP_FIXED, other, 0) == reserved);
+    close(other);
+  }
   refused();
   if (rank == 0)
     CHECK(mmap(reserved, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
