@@ -127,8 +127,8 @@ struct HeapHooks {
   void* (*map_pages)(uint32_t index, size_t bytes, size_t alignment);
   /// Gives such pages back, however they are mapped by now. Any thread.
   void (*unmap_pages)(uint32_t index, void* at, size_t bytes);
-  /// Finds the first mapping of the rank behind the address that is of a file, shared, or outside of
-  /// its slot. False: there is none. Any thread.
+  /// Finds the first mapping of the rank behind the address that is of a file, shared, or outside
+  /// of its slot. False: there is none. Any thread.
   bool (*find_other_mapping)(uint32_t index, const void* from, MemoryRange* range);
   /// Whole pages are mapped so for the rank. Any thread.
   void (*add_other_mapping)(uint32_t index, const void* at, size_t bytes);

@@ -6,8 +6,8 @@
 // madvise gives them back in another way, mremap copies, and a mapping at an address in the slot
 // makes the pages there anew. Protections are each process's: a rank that asks for some is marked.
 //
-// A regular file that a rank maps at any address is mapped in its slot, too, so that it can be there
-// again when the rank goes on in another process.
+// A regular file that a rank maps at any address is mapped in its slot, too, so that it can be
+// there again when the rank goes on in another process.
 //
 // A mapping that finds no room in the slot, such as a reservation of a terabyte, is the process's.
 #include <stdarg.h>
@@ -183,7 +183,7 @@ void* move_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
   }
   const int64_t owner = owner_of_other_mapping(at);
   void* moved = kernel_remap(at, before, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
-  // Of several protections. A part of a file cannot be copied.
+  // Pages of several protections are copied, but not those of files.
   if (moved == MAP_FAILED && errno == EFAULT && bytes > before && owner < 0) {
     std::memcpy(to, at, before);
     moved = to;

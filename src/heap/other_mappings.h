@@ -1,7 +1,8 @@
 // Mappings that ranks have made outside of the parts of their slots that are theirs as they are: of
 // files, shared, at an address that the program has chosen, or too large for the slot. They are
-// unmapped when their rank ends. Files are mapped in the slot where it has room, so that the rank can
-// take them to another process (privatize/load/file_mappings.h); it keeps a rank that has another one.
+// unmapped when their rank ends. Files are mapped in the slot where it has room, so that the rank
+// can take them to another process (privatize/load/file_mappings.h); it keeps a rank that has
+// another one.
 //
 // Thread rule: any thread; a lock inside. Nothing switches. Calls cost one load while there are
 // none.

@@ -2,9 +2,10 @@
 // the files are mapped again at the same addresses, which lie in the rank's slot.
 //
 // A private mapping keeps the pages that the rank has written: they are saved as its memory is. The
-// other pages, and all of a shared mapping, are the file's. So the file of a mapping that is private
-// or read-only has to be there as it was (inode, size, time of change). The file of a shared mapping
-// that may be written goes on with what it holds then; it has to be as long as it was.
+// other pages, and all of a shared mapping, are the file's. So the file of a mapping that is
+// private or read-only has to be there as it was (inode, size, time of change). The file of a
+// shared mapping that may be written goes on with what it holds then; it has to be as long as it
+// was.
 //
 // Not carried: devices, files that were removed or replaced, memory that is shared without a file
 // (also /dev/shm), and what lies outside of the slot.
@@ -19,8 +20,8 @@
 
 namespace fgmpi::privatize {
 
-/// Says which mapping of the rank cannot be carried, in words that follow "it"; nullptr: all can, or
-/// it has none. The text is valid up to the next call. Does not allocate.
+/// Says which mapping of the rank cannot be carried, in words that follow "it"; nullptr: all can,
+/// or it has none. The text is valid up to the next call. Does not allocate.
 const char* describe_other_mapping(uint32_t index);
 /// Writes what files the rank has mapped, and where, to a block in its slot, in place of the one at
 /// *list. Writes shared pages to their files. Returns nullptr, or describe_other_mapping()'s words.

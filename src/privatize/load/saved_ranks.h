@@ -18,8 +18,8 @@ Status restore_ranks();
 // ---- For visitors.cc: a rank goes on in another process while the job runs ----
 /// nullptr, or why no rank of this process can go on elsewhere.
 const char* reason_against_saving();
-/// Describes the running rank but for what it has open and mapped, and where it goes on. Returns nullptr, or
-/// why it must stay.
+/// Describes the running rank but for what it has open and mapped, and where it goes on. Returns
+/// nullptr, or why it must stay.
 const char* describe_rank(checkpoint::RankRoot* root);
 /// Gives the rank of this process what the root leads to, but for what it has open. Returns its
 /// proclet, which does not run yet.
