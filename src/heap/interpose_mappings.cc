@@ -132,14 +132,13 @@ bool map_over(void* at, size_t bytes, int protection, int flags) {
 void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offset,
           const void* place) {
   constexpr int kPlain = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_POPULATE;
-  const bool plain = !at && bytes && (flags & MAP_ANONYMOUS) && !(flags & ~kPlain);
+  const size_t whole = page_up(bytes, machine_page_bytes());  // 0 also where that overflows
+  const bool plain = !at && whole && (flags & MAP_ANONYMOUS) && !(flags & ~kPlain);
   uint32_t index;
   if (plain && finds_rank(&index, place))
-    if (void* got = map_in_slot(index, page_up(bytes, machine_page_bytes()), protection, flags))
-      return got;
-  if (!at && bytes && !(flags & MAP_ANONYMOUS) && finds_rank(&index, place))
-    if (void* got = map_file_in_slot(index, page_up(bytes, machine_page_bytes()), protection, flags,
-                                     fd, offset)) {
+    if (void* got = map_in_slot(index, whole, protection, flags)) return got;
+  if (!at && whole && !(flags & MAP_ANONYMOUS) && finds_rank(&index, place))
+    if (void* got = map_file_in_slot(index, whole, protection, flags, fd, offset)) {
       add_other_mapping(index, got, bytes);
       return got;
     }
@@ -153,11 +152,11 @@ void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offse
 }
 
 int unmap(void* at, size_t bytes) {
-  const size_t whole = page_up(bytes, machine_page_bytes());
-  cut_other_mappings(at, bytes);
-  RankHeap* heap = bytes ? heap_of_mapping(at, whole) : nullptr;
-  if (!heap || reinterpret_cast<uintptr_t>(at) % machine_page_bytes() != 0)
-    return static_cast<int>(syscall(SYS_munmap, at, bytes));
+  const size_t page = machine_page_bytes(), whole = page_up(bytes, page);
+  const bool good = whole != 0 && reinterpret_cast<uintptr_t>(at) % page == 0;
+  if (good) cut_other_mappings(at, bytes);
+  RankHeap* heap = good ? heap_of_mapping(at, whole) : nullptr;
+  if (!heap) return static_cast<int>(syscall(SYS_munmap, at, bytes));
   return reset(heap, at, whole) ? 0 : -1;
 }
 
@@ -175,13 +174,26 @@ void* copy_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
   return reset(heap, at, before) ? to : MAP_FAILED;
 }
 
+/// Lists pages that the rank's mapping in a slot has been moved to. `of_slot`: they are as those of
+/// slots are.
+void record_moved(uint32_t index, void* moved, size_t bytes, bool of_slot) {
+  if (of_slot && heap_of_mapping(moved, bytes))
+    cut_other_mappings(moved, bytes);
+  else
+    add_other_mapping(index, moved, bytes);
+}
+
 /// Moves the pages of a mapping in a slot to another address, and gives up their place.
 void* move_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
   if (heap->is_in_file()) {
     cut_other_mappings(to, bytes);
     return copy_to(heap, at, before, bytes, to);
   }
-  const int64_t owner = owner_of_other_mapping(at);
+  const int64_t owner = owner_of_other_mapping(at, before);
+  if (owner == kSeveralMappings) {
+    errno = EFAULT;  // the kernel's answer, too
+    return MAP_FAILED;
+  }
   void* moved = kernel_remap(at, before, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
   // Pages of several protections are copied, but not those of files.
   if (moved == MAP_FAILED && errno == EFAULT && bytes > before && owner < 0) {
@@ -189,9 +201,10 @@ void* move_to(RankHeap* heap, void* at, size_t before, size_t bytes, void* to) {
     moved = to;
   }
   if (moved == MAP_FAILED) return moved;
+  cut_other_mappings(at, before);  // while nobody else can take the place
+  const auto index = static_cast<uint32_t>(owner < 0 ? g_process.slots.rank_of(at) : owner);
   reset(heap, at, before);
-  cut_other_mappings(at, before);
-  if (owner >= 0) add_other_mapping(static_cast<uint32_t>(owner), moved, bytes);
+  record_moved(index, moved, bytes, owner < 0);
   return moved;
 }
 
@@ -208,18 +221,24 @@ void* remap(void* at, size_t before, size_t bytes, int flags, void* to, const vo
   const size_t page = machine_page_bytes(), now = page_up(before, page),
                then = page_up(bytes, page);
   RankHeap* heap = before && bytes ? heap_of_mapping(at, now) : nullptr;
-  const int64_t owner = owner_of_other_mapping(at);
+  const int64_t owner = owner_of_other_mapping(at, heap ? now : 1);
   if (owner >= 0 && !heap)
     return remap_other(static_cast<uint32_t>(owner), at, before, bytes, flags, to);
-  if (!heap || (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)))
-    return kernel_remap(at, before, bytes, flags, to);
+  if (!heap) return kernel_remap(at, before, bytes, flags, to);
+  if (flags & ~(MREMAP_MAYMOVE | MREMAP_FIXED)) {  // what was mapped there stays mapped
+    void* const moved = kernel_remap(at, before, bytes, flags, to);
+    if (moved != MAP_FAILED)
+      record_moved(static_cast<uint32_t>(g_process.slots.rank_of(at)), moved, bytes,
+                   owner == kNoMapping);
+    return moved;
+  }
   if (flags & MREMAP_FIXED) return move_to(heap, at, now, then, to);
   if (then <= now) {
     if (then < now) cut_other_mappings(static_cast<char*>(at) + then, now - then);
     if (then < now && !reset(heap, static_cast<char*>(at) + then, now - then)) return MAP_FAILED;
     return at;
   }
-  if (owner < 0) {
+  if (owner == kNoMapping) {
     const HeapUser user(g_process.slots.rank_of(at));
     if (heap->mappings().grow(heap, heap->offset_of(at) + now, then - now)) return at;
   }
@@ -230,7 +249,14 @@ void* remap(void* at, size_t before, size_t bytes, int flags, void* to, const vo
   // The pages of a file are no memory that counts.
   void* other = map(nullptr, then, owner < 0 ? PROT_READ | PROT_WRITE : PROT_NONE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0, place);
-  return other == MAP_FAILED ? other : move_to(heap, at, now, then, other);
+  if (other == MAP_FAILED) return other;
+  void* const moved = move_to(heap, at, now, then, other);
+  if (moved == MAP_FAILED) {
+    const int why = errno;
+    unmap(other, then);
+    errno = why;
+  }
+  return moved;
 }
 
 }  // namespace

@@ -58,14 +58,15 @@ void cut_other_mappings(const void* at, size_t bytes) {
   cut(low, low + page_up(bytes, machine_page_bytes()));
 }
 
-int64_t owner_of_other_mapping(const void* at) {
-  if (!g_any_other) return -1;
-  const auto address = reinterpret_cast<uintptr_t>(at);
+int64_t owner_of_other_mapping(const void* at, size_t bytes) {
+  if (!g_any_other) return kNoMapping;
+  const auto low = reinterpret_cast<uintptr_t>(at), high = low + bytes;
   const std::lock_guard<PlainMutex> lock(g_other_lock);
-  auto behind = other_mappings().upper_bound(address);
-  if (behind == other_mappings().begin()) return -1;
-  const OtherMapping& mapping = std::prev(behind)->second;
-  return address < mapping.end ? int64_t{mapping.index} : -1;
+  const auto& all = other_mappings();
+  const auto behind = all.lower_bound(high);  // the first that lies behind the range
+  if (behind == all.begin() || std::prev(behind)->second.end <= low) return kNoMapping;
+  const auto& [first, mapping] = *std::prev(behind);
+  return first <= low && mapping.end >= high ? int64_t{mapping.index} : kSeveralMappings;
 }
 
 bool find_other_mapping(uint32_t index, const void* from, MemoryRange* range) {

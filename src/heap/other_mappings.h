@@ -19,8 +19,10 @@ namespace fgmpi::heap {
 void add_other_mapping(uint32_t index, const void* at, size_t bytes);
 /// Something else is at these addresses now, or nothing.
 void cut_other_mappings(const void* at, size_t bytes);
-/// The rank whose mapping begins or lies there; -1: it is nobody's.
-int64_t owner_of_other_mapping(const void* at);
+inline constexpr int64_t kNoMapping = -1, kSeveralMappings = -2;
+/// The rank of which one mapping covers this range. kNoMapping: the range has nothing of any;
+/// kSeveralMappings: it has more, or other memory besides.
+int64_t owner_of_other_mapping(const void* at, size_t bytes);
 /// The first of the rank's that begins at the address or behind it. False: it has none there.
 bool find_other_mapping(uint32_t index, const void* from, MemoryRange* range);
 /// Unmaps all of a rank that has ended.
