@@ -94,17 +94,19 @@ const char* reason_against(uint32_t index, const KernelMapping& mapping) {
   return words;
 }
 
-/// Errors: MPI_ERR_IO: the file is not as it was.
+/// Errors: MPI_ERR_IO: the file is not one that the mapping can go on with.
 Status check_file(const std::string& path, const struct stat& file, const FileIdentity& before,
-                  bool may_change) {
+                  const KernelMapping& mapping) {
   if (!S_ISREG(file.st_mode))
     return error(MPI_ERR_IO, "%s, which a rank has mapped, is no regular file", path.c_str());
-  if (may_change && file.st_size < before.bytes)
+  if (mapping.shared && file.st_size < before.bytes)
     return error(
         MPI_ERR_IO,
         "%s, which a rank has mapped, has %lld bytes; it had %lld when the ranks were saved",
         path.c_str(), static_cast<long long>(file.st_size), static_cast<long long>(before.bytes));
-  if (!may_change && identity_of(file) != before)
+  const bool same = mapping.shared ? is_writable_file(mapping) || file.st_ino == before.inode
+                                   : identity_of(file) == before;
+  if (!same)
     return error(
         MPI_ERR_IO,
         "%s, of which a rank has mapped what it held, has changed since the ranks were saved "
@@ -130,12 +132,13 @@ Status map_file(uint32_t index, const std::string& path, const KernelMapping& ma
                  strerror(static_cast<int>(-fd)));
   struct stat file {};
   fstat(static_cast<int>(fd), &file);
-  Status good = check_file(path, file, before, writes);
+  Status good = check_file(path, file, before, mapping);
   if (good.ok()) {
     const int protection = mapping.shared ? mapping.protection : PROT_READ | PROT_WRITE;
+    // The kernel must not set memory aside for what was mapped to be read alone.
+    const int kind = MAP_FIXED | (mapping.shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE);
     const long at = raw_call(SYS_mmap, static_cast<long>(mapping.low),
-                             static_cast<long>(mapping.high - mapping.low), protection,
-                             MAP_FIXED | (mapping.shared ? MAP_SHARED : MAP_PRIVATE), fd,
+                             static_cast<long>(mapping.high - mapping.low), protection, kind, fd,
                              static_cast<long>(mapping.offset));
     if (at != static_cast<long>(mapping.low))
       good = error(MPI_ERR_IO, "%s, which a rank has mapped: mmap: %s", path.c_str(),

@@ -2,10 +2,10 @@
 // the files are mapped again at the same addresses, which lie in the rank's slot.
 //
 // A private mapping keeps the pages that the rank has written: they are saved as its memory is. The
-// other pages, and all of a shared mapping, are the file's. So the file of a mapping that is
-// private or read-only has to be there as it was (inode, size, time of change). The file of a
-// shared mapping that may be written goes on with what it holds then; it has to be as long as it
-// was.
+// other pages, and all of a shared mapping, are the file's. So the file of a private mapping has to
+// be there as it was (inode, size, time of change). A shared mapping goes on with what its file
+// holds then, which other ranks may have written. The file has to be as long as it was, and the
+// same one (inode) where the mapping is read-only.
 //
 // Not carried: devices, files that were removed or replaced, memory that is shared without a file
 // (also /dev/shm), and what lies outside of the slot.
