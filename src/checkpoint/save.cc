@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <string>
 
 #include "base/checkpoint_link.h"
 #include "base/clock.h"
@@ -286,11 +287,12 @@ bool can_be_saved(LayerRank& rank) {
   const char* reason = fgmpi_describe_rank ? nullptr : "the MPI library is another one";
   if (!reason) fgmpi_process_slots(&reason);
   if (!reason) reason = fgmpi_describe_rank(&rank.root);
+  const std::string words = reason ? reason : "";  // another rank's description overwrites them
   int refuses = reason ? rank.world_rank : INT32_MAX, first = INT32_MAX;
   g_next.MPI_Allreduce(&refuses, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   if (first == rank.world_rank)
     dprintf(STDERR_FILENO, "fgmpi-checkpoint: no checkpoint is taken of rank %d: %s\n", first,
-            reason);
+            words.c_str());
   return first == INT32_MAX;
 }
 

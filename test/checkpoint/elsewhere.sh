@@ -15,7 +15,7 @@ said() { grep -qE "no checkpoint is taken of rank $1: it has $2" err || { echo "
 last=$((processes * each - 1))
 said $last "loaded $libraries/local.so \(dlopen\), which has thread-local variables"
 said $last "loaded [^ ]*/libanl.so.1 \(dlopen\), of which a process has one"
-said $last "mapped $work/gone\.$last\.[0-9]* \(deleted\) \(mmap\)"
+said 0 "mapped $work/gone\.0\.[0-9]* \(deleted\) \(mmap\)"
 said $last "mapped /dev/zero \(mmap\)"
 said $last "mapped $work/elsewhere\.$last\.[0-9]* \(mmap\): outside of its own range of addresses"
 said $last "mapped /dev/zero \(deleted\) \(mmap\)"
