@@ -4,6 +4,7 @@
 #include "pt2pt/match.h"
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <ctime>
 #include <deque>
@@ -193,15 +194,20 @@ double reverse_posted(int n, bool wildcards) {
   return processor_time() - start;
 }
 
+/// The least processor time of some runs: the first use of memory, and caches that other programs
+/// have used, only add to it.
+double least(double (*run)(int, bool), int n, bool wildcards) {
+  double time = run(n, wildcards);
+  for (int i = 0; i < 4; ++i) time = std::min(time, run(n, wildcards));
+  return time;
+}
+
 // Ten times the messages take a quadratic queue a hundred times as long, and this one ten times;
 // caches and the sanitizer add to that.
 TEST(Match, ReverseOrderIsLinear) {
-  for (bool wildcards : {false, true}) {
-    EXPECT_LT(reverse_unexpected(100'000, wildcards), 50 * reverse_unexpected(10'000, wildcards))
-        << wildcards;
-    EXPECT_LT(reverse_posted(100'000, wildcards), 50 * reverse_posted(10'000, wildcards))
-        << wildcards;
-  }
+  for (bool wildcards : {false, true})
+    for (auto* run : {reverse_unexpected, reverse_posted})
+      EXPECT_LT(least(run, 100'000, wildcards), 50 * least(run, 10'000, wildcards)) << wildcards;
 }
 
 }  // namespace
