@@ -12,6 +12,7 @@
 
 #include "checkpoint/deputy.h"
 #include "checkpoint/describe.h"
+#include "checkpoint/moves.h"
 #include "checkpoint/stop.h"
 #include "checkpoint/windows_files.h"
 #include "checkpoint/wrappers.h"
@@ -174,6 +175,7 @@ int register_representation(Register next, const char* name, Function* read, Fun
                             MPI_Datarep_extent_function* extent, void* extra, bool large) {
   LayerRank* rank = current_rank();
   if (!rank || !name) return next(name, read, write, extent, extra);
+  go_home_for_objects();
   const RegisteredRepresentation made = {name,
                                          reinterpret_cast<void*>(read),
                                          reinterpret_cast<void*>(write),
