@@ -59,7 +59,7 @@ for drops in "" yes; do
   done
   for ((i = 0; i < count; i++)); do
     rm -rf saved
-    launch -checkpoint saved "./$name" 600 10 >out 2>&1 &
+    launch -checkpoint saved -checkpoint-every 200ms "./$name" 1500 0 >out 2>&1 &
     job=$!
     for _ in $(seq 600); do [ -d saved/1 ] && break; sleep 0.05; done
     [ -d saved/1 ] || fail "no checkpoint was taken"

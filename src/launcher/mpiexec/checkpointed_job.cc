@@ -151,6 +151,9 @@ Status CheckpointedJob::read(const LaunchPlan::Checkpoint& wishes, RestartedProg
   std::vector<std::string> files;
   std::error_code failed;
   const std::string folder = fs::absolute(wishes.restart, failed);
+  // An mpiexec that was killed may have left complete ones without a name.
+  for (const uint64_t written : checkpoint::written_checkpoints(folder))
+    if (!checkpoint::complete_checkpoint(folder, written).ok()) break;
   FGMPI_TRY(checkpoint::find_checkpoint(folder, &number));
   FGMPI_TRY(checkpoint::list_checkpoint(folder, number, &files));
   checkpoint::CheckpointReader reader;
