@@ -16,10 +16,9 @@ int64_t load_of(const RankAtCall& rank) { return std::max(rank.burst, rank.share
 
 bool can_move(const RankAtCall& rank) { return rank.burst >= kMoveCost && has_rested(rank); }
 
-/// Has this process had more to do than the other one, so that the rank would even them out?
-bool is_lasting(const RankAtCall& rank, const OtherProcess& other) {
-  return rank.lasting_load - other.lasting_load >=
-         2 * rank.lasting_share + rank.lasting_load / kLastingPart;
+/// Does a rank with this share of a load even it out with that of another process?
+bool evens_loads(int64_t share, int64_t load, int64_t load_there) {
+  return load - load_there >= 2 * share + load / kLastingPart;
 }
 
 }  // namespace
@@ -35,7 +34,9 @@ Grant grant_move(const RankAtCall& rank, std::span<const OtherProcess> asking) {
   if (rank.backlog - left < 2 * kMoveCost ||
       more < std::max(rank.burst, 2 * rank.share) + load / kLastingPart)
     return {};
-  if (rank.backlog < kWindow && !is_lasting(rank, *best)) return {};
+  if (rank.backlog < kWindow &&
+      !evens_loads(rank.lasting_share, rank.lasting_load, best->lasting_load))
+    return {};
   const auto sharing = static_cast<int64_t>(asking.size()) + 1;
   return {best->process, std::max((rank.backlog + rank.burst - left) / sharing, rank.burst),
           std::max((more + rank.burst) / 2, load_of(rank))};
@@ -54,8 +55,7 @@ bool fits(const RankAtCall& rank, const Grant& grant) {
 bool is_among_first(const Grant& grant, int64_t rather) { return rather < grant.ns; }
 
 bool evens_out(const RankAtCall& rank, int64_t load_there) {
-  return can_move(rank) && rank.share > 0 &&
-         rank.load - load_there >= 2 * rank.share + rank.load / kLastingPart;
+  return can_move(rank) && rank.share > 0 && evens_loads(rank.share, rank.load, load_there);
 }
 
 bool goes_home(const RankAtCall& rank, int64_t load_at_home) {

@@ -116,6 +116,22 @@ Status take_program(const std::string& words, RestartedProgram* program) {
 
 }  // namespace
 
+Status set_up_checkpointer(const char* option, const std::string& library_folder) {
+  if (access((library_folder + "/" + kCheckpointer).c_str(), R_OK) != 0)
+    return error(MPI_ERR_ARG, "%s: %s/%s is not installed", option, library_folder.c_str(),
+                 kCheckpointer);
+  // A process with other addresses would execute itself once more.
+  if (const int now = personality(0xffffffff); now >= 0)
+    personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE);
+  environment::set(settings::kRecords[settings::kHeap].name, "rank");
+  environment::set(settings::kRecords[settings::kPackStacks].name, "off");
+  // The variables of a program are in its rank's slot as those of an image of it.
+  if (const char* name = settings::kRecords[settings::kPrivatize].name; !environment::text(name))
+    environment::set(name, "on");
+  environment::put_first(environment::kPreload, kCheckpointer);
+  return {};
+}
+
 CheckpointedJob::CheckpointedJob() {
   for (char** variable = environ; *variable; ++variable) environment_.emplace_back(*variable);
 }
@@ -124,9 +140,7 @@ Status CheckpointedJob::set_up(const LaunchPlan::Checkpoint& wishes,
                                const std::string& library_folder) {
   const std::string& named = wishes.folder.empty() ? wishes.restart : wishes.folder;
   const char* option = wishes.folder.empty() ? "-restart" : "-checkpoint";
-  if (access((library_folder + "/" + kCheckpointer).c_str(), R_OK) != 0)
-    return error(MPI_ERR_ARG, "%s: %s/%s is not installed", option, library_folder.c_str(),
-                 kCheckpointer);
+  FGMPI_TRY(set_up_checkpointer(option, library_folder));
   std::error_code failed;
   const fs::path path = fs::absolute(named, failed);
   fs::create_directories(path, failed);
@@ -134,15 +148,6 @@ Status CheckpointedJob::set_up(const LaunchPlan::Checkpoint& wishes,
     return error(MPI_ERR_ARG, "%s %s: is no folder that may be written", option, named.c_str());
   folder_ = path;
   environment::set(environment::kCheckpointFolder, folder_.c_str());
-  // A process with other addresses would execute itself once more.
-  if (const int now = personality(0xffffffff); now >= 0)
-    personality(static_cast<unsigned long>(now) | ADDR_NO_RANDOMIZE);
-  environment::set(settings::kRecords[settings::kHeap].name, "rank");
-  environment::set(settings::kRecords[settings::kPackStacks].name, "off");
-  // The variables of a program are saved as those of an image of it.
-  if (const char* name = settings::kRecords[settings::kPrivatize].name; !environment::text(name))
-    environment::set(name, "on");
-  environment::put_first(environment::kPreload, kCheckpointer);
   return {};
 }
 

@@ -18,6 +18,10 @@ namespace fgmpi::launcher {
 /// The library that saves ranks; see kChecker for why it has no folder.
 inline constexpr const char* kCheckpointer = "libfgmpi-checkpoint.so";
 
+/// Sets what all processes inherit whose ranks are saved or move: that library, and memory of each
+/// rank at the same addresses. `option`: asks for it. Errors: MPI_ERR_ARG: it is not installed.
+Status set_up_checkpointer(const char* option, const std::string& library_folder);
+
 class CheckpointedJob {
  public:
   /// The environment is still that of the user.
