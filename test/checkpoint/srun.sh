@@ -48,10 +48,13 @@ int main(int argc, char** argv) {
 END
 "$bin/mpicc" ends.c -o ends || fail "mpicc failed"
 launch() { timeout 120 "$bin/mpiexec" -launcher slurm -launcher-exec "$work/srun" -hosts node1:2,node2:2 -n 4 -nfg 1 -restart-on-failure "$@" </dev/null; }
-# The job's processes, but not their children that write a checkpoint.
+# The job's processes that run, but not their children that write a checkpoint.
 processes() {
   for pid in $(pgrep -x "$name"); do
-    parent=$(ps -o ppid= -p "$pid") && [ "$(ps -o comm= -p "$parent")" != "$name" ] && echo "$pid"
+    status=$(cat "/proc/$pid/status" 2>/dev/null) || continue
+    grep -q '^State:[[:space:]]*[ZX]' <<<"$status" && continue
+    parent=$(sed -n 's/^PPid:[[:space:]]*//p' <<<"$status")
+    [ "$(cat "/proc/$parent/comm" 2>/dev/null)" != "$name" ] && echo "$pid"
   done
 }
 RANDOM=${SEED-1}
