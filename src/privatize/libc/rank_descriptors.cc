@@ -37,7 +37,9 @@ struct DescriptorRecord {
   uint32_t* owners = nullptr;  ///< by number: 1 + index of the rank; 0: none
   int limit = 0;               ///< numbers are below it
   int share = 0;               ///< numbers of each rank
+  int most_used = 0;           ///< of its numbers, no rank of this process has used later ones
   uint64_t first = 0;          ///< world rank of the process's first rank
+  uint64_t ranks = 0;          ///< of the job
 };
 DescriptorRecord g_record;
 
@@ -57,13 +59,53 @@ std::vector<int>& strange_numbers() {
   return *numbers;
 }
 
-bool has_own_numbers() { return g_record.share > 0; }
 uint64_t world_rank_of(uint32_t index) {
   return slot_places().file < 0 ? g_record.first + index : sched::rank_proclet(index)->slot;
 }
-int first_of_world(uint64_t rank) { return kFirstOwn + static_cast<int>(rank) * g_record.share; }
-int first_of(uint32_t index) { return first_of_world(world_rank_of(index)); }
-int end_of(uint32_t index) { return first_of(index) + g_record.share; }
+
+/// The number with this place (from 0 on) among the rank's own.
+int own_number(uint64_t world_rank, int place) {
+  return kFirstOwn + place * static_cast<int>(g_record.ranks) + static_cast<int>(world_rank);
+}
+/// How many numbers of its own a rank of the job has.
+int share_of(uint64_t world_rank) { return world_rank < g_record.ranks ? g_record.share : 0; }
+
+bool is_own_number(uint64_t world_rank, int fd) {
+  if (fd < kFirstOwn || share_of(world_rank) == 0) return false;
+  const auto from_first = static_cast<uint64_t>(fd - kFirstOwn);
+  return from_first % g_record.ranks == world_rank &&
+         from_first / g_record.ranks < static_cast<uint64_t>(g_record.share);
+}
+
+/// The rank uses a number of its own.
+void note_own_number(int fd) {
+  const int place = (fd - kFirstOwn) / static_cast<int>(g_record.ranks);
+  g_record.most_used = std::max(g_record.most_used, place + 1);
+}
+
+/// Calls see(number) for each own number of a rank of the job that is a descriptor of somebody.
+template <class See>
+void visit_own(uint64_t world_rank, See&& see) {
+  const int places = std::min(share_of(world_rank), g_record.most_used);
+  for (int place = 0; place < places; ++place)
+    if (const int fd = own_number(world_rank, place); g_record.owners[fd]) see(fd);
+}
+
+/// Makes a descriptor of the same file whose number is the rank's own. Returns it, or -1.
+int duplicate_as_own(uint64_t world_rank, int fd) {
+  const int command = raw_call(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;
+  // Some that are taken for open may have been closed without a call that the record knows.
+  for (const bool looks_again : {false, true})
+    for (int place = 0; place < share_of(world_rank); ++place) {
+      const int number = own_number(world_rank, place);
+      if ((g_record.owners[number] != 0) != looks_again) continue;
+      const auto made = static_cast<int>(raw_call(SYS_fcntl, fd, command, number));
+      if (made == number) return made;
+      if (made < 0) return -1;
+      raw_call(SYS_close, made);
+    }
+  return -1;
+}
 
 std::string path_of_descriptor(int fd) {
   char link[64], path[PATH_MAX];
@@ -98,7 +140,7 @@ const char* add_file(uint32_t index, int fd, FileList* files) {
   }
   const std::string path = path_of_descriptor(fd);
   if (const char* against = reason_against(fd, file, path)) return against;
-  if (fd < first_of(index) || fd >= end_of(index)) return "a number that other ranks may have";
+  if (!is_own_number(world_rank_of(index), fd)) return "a number that other ranks may have";
   const SavedFile entry{fd,
                         static_cast<int32_t>(raw_call(SYS_fcntl, fd, F_GETFL)),
                         0,
@@ -154,6 +196,7 @@ void record_descriptors(uint32_t ranks) {
   g_record.share = static_cast<int>(std::min<uint64_t>(
       static_cast<uint64_t>(g_record.limit - kFirstOwn) / presumed.total, kMostShare));
   g_record.first = presumed.first;
+  g_record.ranks = presumed.total;
   void* memory = mmap(nullptr, static_cast<size_t>(g_record.limit) * sizeof(uint32_t),
                       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
@@ -165,19 +208,12 @@ int detail::give_to_rank(int fd, const void* caller) {
   if (fd < 0 || fd >= g_record.limit || !on_proclet() || rank_for(caller) < 0) return fd;
   const uint32_t index = sched::running()->index;
   if (g_record.owners[fd] == index + 1) return fd;
-  if (has_own_numbers() && fd > STDERR_FILENO) {
-    const long closes = raw_call(SYS_fcntl, fd, F_GETFD) & FD_CLOEXEC;
-    const int first = first_of(index);
-    const auto own =
-        static_cast<int>(raw_call(SYS_fcntl, fd, closes ? F_DUPFD_CLOEXEC : F_DUPFD, first));
-    if (own >= first && own < first + g_record.share) {
-      raw_call(SYS_close, fd);
-      fd = own;
-    } else if (own >= 0) {
-      raw_call(SYS_close, own);
-    }
-    forget_kind_of_descriptor(fd);
+  const int own = fd > STDERR_FILENO ? duplicate_as_own(world_rank_of(index), fd) : -1;
+  if (own >= 0) {
+    raw_call(SYS_close, fd);
+    fd = own;
   }
+  if (fd > STDERR_FILENO) forget_kind_of_descriptor(fd);
   note_owner(fd, caller);
   return fd;
 }
@@ -186,7 +222,9 @@ void detail::note_owner(int fd, const void* caller) {
   if (fd < 0 || fd >= g_record.limit || !on_proclet() || rank_for(caller) < 0) return;
   const uint32_t index = sched::running()->index;
   g_record.owners[fd] = index + 1;
-  if (fd >= kFirstOwn && (fd < first_of(index) || fd >= end_of(index)))
+  if (is_own_number(world_rank_of(index), fd))
+    note_own_number(fd);
+  else if (fd >= kFirstOwn)
     strange_numbers().push_back(fd);
 }
 
@@ -208,7 +246,7 @@ const char* describe_descriptors(uint32_t index, void** list) {
     of = fd;
   };
   for (int fd = 0; fd < kFirstOwn; ++fd) see(fd);
-  for (int fd = first_of(index); fd < end_of(index); ++fd) see(fd);
+  visit_own(world_rank_of(index), see);
   for (const int fd : strange_numbers()) see(fd);
   if (against) {
     reason = "its descriptor " + std::to_string(of) + " is " + against;
@@ -226,6 +264,7 @@ void reopen_descriptors(uint32_t index, const void* list) {
   for (const auto* file = static_cast<const SavedFile*>(list); file;) {
     reopen(*file);
     if (g_record.owners) g_record.owners[file->number] = index + 1;
+    note_own_number(file->number);
     const uint32_t next = file->next;
     file = next ? reinterpret_cast<const SavedFile*>(reinterpret_cast<const char*>(file) + next)
                 : nullptr;
@@ -243,14 +282,6 @@ struct MovedDescriptors {
   } all[];
 };
 
-/// Calls see(number) for each own number of a rank of the job that is a descriptor of it.
-template <class See>
-void visit_own(uint64_t world_rank, See&& see) {
-  const int first = first_of_world(world_rank);
-  for (int fd = first; fd < first + g_record.share; ++fd)
-    if (g_record.owners[fd]) see(fd);
-}
-
 /// Opens what a descriptor of another process refers to with the same number.
 const char* fetch(int of_process, int number, bool closes_on_exec, uint32_t index) {
   const auto got = static_cast<int>(raw_call(SYS_pidfd_getfd, of_process, number, 0));
@@ -262,6 +293,7 @@ const char* fetch(int of_process, int number, bool closes_on_exec, uint32_t inde
   if (made < 0) return "a descriptor of it has a number that this process does not allow";
   forget_kind_of_descriptor(number);
   g_record.owners[number] = index + 1;
+  note_own_number(number);
   return nullptr;
 }
 
