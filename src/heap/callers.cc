@@ -12,11 +12,11 @@ namespace {
 
 /// Libraries whose memory is the process's, whoever calls them: those that the MPI library uses.
 constexpr std::string_view kOfProcess[] = {
-    "libc.so.",      "ld-linux",        "libmpich.so",   "libmpi.so",    "libmpi_abi.so",
-    "libfgmpi-",     "libmpichfort.so", "libfabric.so",  "libhwloc.so",  "libbdd.so",
-    "libroaring.so", "libbz2.so",       "liburing.so",   "libudev.so",   "libpmi",
-    "libgcc_s.so",   "libnuma.so",      "libibverbs.so", "librdmacm.so", "libefa.so",
-    "libpsm",        "libpthread.so",   "libdl.so",      "libstdc++.so"};
+    "libc.so.",      "ld-linux",      "libmpich.so",  "libmpi.so", "libmpi_abi.so",
+    "libfgmpi-",     "libfabric.so",  "libhwloc.so",  "libbdd.so", "libroaring.so",
+    "libbz2.so",     "liburing.so",   "libudev.so",   "libpmi",    "libgcc_s.so",
+    "libnuma.so",    "libibverbs.so", "librdmacm.so", "libefa.so", "libpsm",
+    "libpthread.so", "libdl.so",      "libstdc++.so"};
 
 /// Functions of these libraries that give their caller the memory.
 constexpr std::string_view kForCaller[] = {
@@ -64,8 +64,10 @@ bool Callers::find_out(uintptr_t at) {
     const std::string_view module = slash ? slash + 1 : info.dli_fname;
     for (std::string_view name : kOfProcess)
       if (module.starts_with(name)) for_rank = is_for_caller(info.dli_sname, module);
-    // What it knows of a rank goes where the rank goes.
-    if (module.starts_with("libfgmpi-checkpoint.so")) for_rank = true;
+    // What these know of a rank goes where the rank goes: also the arguments that Fortran's library
+    // has in C's form while it calls MPI, where ranks may move.
+    if (module.starts_with("libfgmpi-checkpoint.so") || module.starts_with("libmpichfort.so"))
+      for_rank = true;
   }
   t_asks = false;
   known_[slot_of(at)].store(at << 1 | (for_rank ? 0 : 1), std::memory_order_relaxed);

@@ -302,8 +302,8 @@ FGMPI_CALLBACK_ALL(grequest_start, GREQUEST_START);
 // ---- Data representations (section 14.5.3)
 namespace {
 
-/// The functions of a representation, and its extra state. Representations live as long as the
-/// process.
+/// The functions of a representation, and its extra state. Representations live as long as their
+/// rank.
 struct FortranDatarep {
   FortranFunction *read, *write, *extent;
   Extra* extra;
