@@ -93,6 +93,9 @@ struct CheckpointHooks {
   /// Null where ranks do not move. The running rank is about to make something that its home has to
   /// have, and no function of MPI has kept anything in its frames yet.
   void (*go_home)() = nullptr;
+  /// Null where ranks do not move. As go_home, for calls that are not MPI's, in which a rank must
+  /// not wait for ever: returns nullptr at home, or what keeps the rank from going there.
+  const char* (*try_to_go_home)() = nullptr;
 };
 
 /// A function, and what it is called with.

@@ -1,6 +1,7 @@
 // How a rank leaves its process, and what keeps it.
 #include "checkpoint/moves.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -169,27 +170,50 @@ void forget_requests_here(LayerRank& rank) {
 
 namespace {
 
-/// Goes home as soon as nothing keeps the rank any more, but gives up after so many tries.
-void try_to_move_home(LayerRank& rank, uint32_t tries) {
-  while (g_moves && rank.has_deputy && tries > 0 && move_to(rank, rank.home)) {
+using Clock = std::chrono::steady_clock;
+
+/// Goes home as soon as nothing keeps the rank any more, but gives up after this time. Returns
+/// nullptr at home, else the reason.
+const char* try_to_move_home(LayerRank& rank, Clock::duration patience) {
+  const Clock::time_point end = Clock::now() + patience;
+  const char* reason = nullptr;
+  while (g_moves && rank.has_deputy && (reason = move_to(rank, rank.home)) && Clock::now() < end) {
     int flag = 0;
     g_mpi.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    --tries;
   }
+  return reason;
+}
+
+bool has_send_under_way(const LayerRank& rank) {
+  bool any = false;
+  rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
+    any |= request->sends && !request->persistent && is_under_way_here(*request);
+  });
+  return any;
 }
 
 }  // namespace
 
 void move_home(LayerRank& rank) {
-  while (g_moves && rank.has_deputy) try_to_move_home(rank, ~0u);
+  while (g_moves && rank.has_deputy) try_to_move_home(rank, std::chrono::hours(1));
 }
 
 void go_home_to_end() {
-  constexpr uint32_t kTries = 1000;
   LayerRank* rank = current_rank();
   if (!rank || !rank->initialised || rank->called_by_mpi > 0) return;
   forget_requests_here(*rank);
-  try_to_move_home(*rank, kTries);
+  try_to_move_home(*rank, std::chrono::seconds(5));
+}
+
+const char* try_to_go_home() {
+  LayerRank* rank = current_rank();
+  if (!g_moves || !rank || !rank->has_deputy) return nullptr;
+  const char* reason = move_to(*rank, rank->home);
+  if (!reason) return nullptr;
+  // What keeps the rank beside its sends are things that only the rank itself can end.
+  const char* lasting = reason_against(*rank, true);
+  if (lasting && !has_send_under_way(*rank)) return lasting;
+  return try_to_move_home(*rank, std::chrono::minutes(1));
 }
 
 void go_home_for_objects() {

@@ -43,6 +43,10 @@ void move_home(LayerRank& rank);
 void go_home_to_end();
 /// A function in front of the layer makes objects of MPI for the rank: goes home before.
 void go_home_for_objects();
+/// The running rank's program maps memory, or the like: goes home before. Waits for sends of the
+/// rank, but not for ever: the receiver may wait for what the rank does next. Returns nullptr at
+/// home, or why the rank is not there, in words that hold until the next call.
+const char* try_to_go_home();
 
 // ---- What the C library tells a rank of its process (process_answers.cc)
 /// This process is the rank's home: it answers for it from now on. `slots`: of this process.

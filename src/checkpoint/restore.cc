@@ -204,6 +204,7 @@ constexpr CheckpointHooks make_hooks(bool moves) {
   made.text_of_error = text_of_error;
   made.go_home_to_end = go_home_to_end;
   made.go_home = go_home_for_objects;
+  made.try_to_go_home = try_to_go_home;
   return made;
 }
 constexpr CheckpointHooks kHooks = make_hooks(false), kHooksOfMoves = make_hooks(true);

@@ -161,6 +161,14 @@ const char* describe(MovingRank* rank) {
   return nullptr;
 }
 
+/// Gives back the memory, in the rank's slot, of a description.
+void forget_description(MovingRank* rank) {
+  std::free(rank->root.actions);
+  std::free(rank->root.lines);
+  std::free(rank->descriptors);
+  rank->root.actions = rank->root.lines = rank->descriptors = nullptr;
+}
+
 /// Where the rank's home is: here, or where it was when the rank came.
 void describe_home(uint32_t index, MovingRank* rank) {
   if (const VisitingRank* visitor = find_visitor(index)) {
@@ -212,8 +220,7 @@ void finish_leaving(void*) {
   MovingFrame frame = {};
   frame.rank.saved_errno = errno;
   if (const char* reason = describe(&frame.rank)) {
-    std::free(frame.rank.root.actions);
-    std::free(frame.rank.root.lines);
+    forget_description(&frame.rank);
     return reason;
   }
   describe_home(sched::running()->index, &frame.rank);
@@ -296,11 +303,8 @@ const char* make_visitor(const MovingRank& rank, uint32_t* index) {
 /// Runs at first on the stack of a rank that has come, below its frames.
 void go_on(void* argument) {
   auto* frame = static_cast<MovingFrame*>(argument);
-  void* const actions = frame->rank.root.actions;
-  install_handlers(actions);
-  std::free(actions);
-  std::free(frame->rank.root.lines);
-  std::free(frame->rank.descriptors);
+  install_handlers(frame->rank.root.actions);
+  forget_description(&frame->rank);
   errno = frame->rank.saved_errno;
   resume(frame);
 }
@@ -343,6 +347,23 @@ bool is_visitor_running() {
 }
 
 }  // namespace
+
+bool bring_home(const char* for_what) {
+  if (!on_scheduler_thread() || !on_proclet() || !is_visitor_running()) return true;
+  const auto* hooks = &fgmpi_checkpoint_hooks ? fgmpi_checkpoint_hooks() : nullptr;
+  if (!hooks || !hooks->try_to_go_home) return true;  // a test gives ranks by itself
+  const int error = errno;
+  MovingRank unused;
+  const char* reason = describe(&unused);  // what it says lasts
+  forget_description(&unused);
+  if (!reason) reason = hooks->try_to_go_home();
+  if (reason)
+    write_error_line(
+        "rank " + std::to_string(sched::running()->slot) + ": " + for_what +
+        " is refused in a process that is not its home, to which it cannot go: " + reason);
+  errno = error;
+  return !reason;
+}
 
 void take_home_to_end(int status) {
   if (!is_visitor_running()) return;

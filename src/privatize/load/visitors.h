@@ -44,6 +44,10 @@ struct SlotInFile {
 };
 /// Finds the slot of a rank of this process, or of a visitor; false: it has none in a file.
 bool find_slot_in_file(const sched::Proclet* rank, SlotInFile* out);
+/// The program of the running rank is about to have what only this process would have, such as a
+/// mapping of a file: a visitor goes home before. False, with a line: it cannot. Changes no errno.
+/// May switch.
+bool bring_home(const char* for_what);
 /// The running rank is about to end: a visitor goes home. Where it cannot, the process ends, with a
 /// line and this status, or 1 in place of 0. May switch.
 void take_home_to_end(int status);
