@@ -48,6 +48,11 @@ struct Ranks {
   };
   void (*refused)(uint32_t index, uint64_t bytes, uint64_t taken, const TakingPlace* sites,
                   size_t count);
+  /// The program of the running rank is about to have memory that only this process would have: of
+  /// a file, shared, outside of its slot, or with a protection. A rank that is away from its home
+  /// goes there before; false: it cannot, and the call has to fail. Null where ranks stay. May
+  /// switch.
+  bool (*bring_home)();
 };
 
 /// Where the parts of a rank's slot are, in bytes from its start; a page or more at the start is a

@@ -5,6 +5,8 @@
 // Where slots are in a file (slots.h), private anonymous memory has to be made of shared pages:
 // madvise gives them back in another way, mremap copies, and a mapping at an address in the slot
 // makes the pages there anew. Protections are each process's: a rank that asks for some is marked.
+// A rank that has gone to another process than its home goes home in front of a call that makes
+// what only one process can have, since its objects of MPI there use its memory, too.
 //
 // A regular file that a rank maps at any address is mapped in its slot, too, so that it can be
 // there again when the rank goes on in another process.
@@ -42,14 +44,31 @@ RankHeap* heap_of_mapping(const void* at, size_t bytes) {
   return heap->exists() && heap->mappings().has(slots.offset_of(at), bytes) ? heap : nullptr;
 }
 
+constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+
+/// The heap of the slot in a file in which this protection differs from that of other pages, or
+/// nullptr.
+RankHeap* heap_to_protect(const void* at, int protection) {
+  const Slots& slots = g_process.slots;
+  if (protection == kReadWrite || !slots.is_in_file(at) || !slots.has(at) ||
+      slots.offset_of(at) >= slots.heap_bytes())
+    return nullptr;
+  RankHeap* heap = RankHeap::at(slots.of_rank(slots.rank_of(at)));
+  return heap->exists() ? heap : nullptr;
+}
+
 /// Called when a rank asks for a protection in its slot.
 void note_protection(const void* at, int protection) {
-  const Slots& slots = g_process.slots;
-  if (protection == (PROT_READ | PROT_WRITE) || !slots.is_in_file(at) || !slots.has(at) ||
-      slots.offset_of(at) >= slots.heap_bytes())
-    return;
-  RankHeap* heap = RankHeap::at(slots.of_rank(slots.rank_of(at)));
-  if (heap->exists()) heap->set_protected();
+  if (RankHeap* heap = heap_to_protect(at, protection)) heap->set_protected();
+}
+
+/// A rank's program is about to have memory that only this process would have. False, with errno:
+/// it cannot. May switch: the caller holds no lock, and knows no address of this process's.
+bool may_differ() {
+  const auto bring_home = g_process.ranks.bring_home;
+  if (!bring_home || bring_home()) return true;
+  errno = ENOMEM;
+  return false;
 }
 
 /// nullptr: it cannot be had from the slot. MAP_FAILED: the rank's limit is reached.
@@ -118,14 +137,21 @@ void record_mapping(void* at, size_t bytes, int flags, const void* place) {
     add_other_mapping(index, at, bytes);
 }
 
-/// Private anonymous memory at an address in the part for mappings of a slot that is in a file;
-/// false: it is something else.
-bool map_over(void* at, size_t bytes, int protection, int flags) {
-  const bool plain = (flags & MAP_FIXED) && (flags & MAP_ANONYMOUS) && !(flags & MAP_SHARED);
+/// The heap of a slot that is in a file, where the mapping is private anonymous memory at an
+/// address in its part for mappings; nullptr: it is something else.
+RankHeap* heap_to_map_over(void* at, size_t bytes, int flags) {
+  const bool plain = at && (flags & MAP_FIXED) && (flags & MAP_ANONYMOUS) && !(flags & MAP_SHARED);
   RankHeap* heap = plain && bytes ? heap_of_mapping(at, bytes) : nullptr;
-  if (!heap || !heap->is_in_file()) return false;
+  return heap && heap->is_in_file() ? heap : nullptr;
+}
+
+/// Makes such memory; false: it is something else.
+bool map_over(void* at, size_t bytes, int protection, int flags) {
+  RankHeap* heap = heap_to_map_over(at, bytes, flags);
+  if (!heap) return false;
   reset_mappings(heap, heap->offset_of(at), page_up(bytes, machine_page_bytes()));
-  if (protection != (PROT_READ | PROT_WRITE)) mprotect(at, bytes, protection);
+  if (protection != kReadWrite) mprotect(at, bytes, protection);
+  note_protection(at, protection);
   return true;
 }
 
@@ -135,14 +161,19 @@ void* map(void* at, size_t bytes, int protection, int flags, int fd, off_t offse
   const size_t whole = page_up(bytes, machine_page_bytes());  // 0 also where that overflows
   const bool plain = !at && whole && (flags & MAP_ANONYMOUS) && !(flags & ~kPlain);
   uint32_t index;
-  if (plain && finds_rank(&index, place))
+  const bool of_rank = whole && finds_rank(&index, place);
+  const bool as_slot = protection == kReadWrite && (plain || heap_to_map_over(at, bytes, flags));
+  if (of_rank && !as_slot && !may_differ()) return MAP_FAILED;
+  if (plain && of_rank) {
     if (void* got = map_in_slot(index, whole, protection, flags)) return got;
-  if (!at && whole && !(flags & MAP_ANONYMOUS) && finds_rank(&index, place))
+    if (!may_differ()) return MAP_FAILED;
+  }
+  if (!at && !(flags & MAP_ANONYMOUS) && of_rank)
     if (void* got = map_file_in_slot(index, whole, protection, flags, fd, offset)) {
       add_other_mapping(index, got, bytes);
       return got;
     }
-  if (at && map_over(at, bytes, protection, flags)) {
+  if (map_over(at, bytes, protection, flags)) {
     cut_other_mappings(at, bytes);
     return at;
   }
@@ -221,6 +252,9 @@ void* remap(void* at, size_t before, size_t bytes, int flags, void* to, const vo
   const size_t page = machine_page_bytes(), now = page_up(before, page),
                then = page_up(bytes, page);
   RankHeap* heap = before && bytes ? heap_of_mapping(at, now) : nullptr;
+  if (heap && (flags & MREMAP_FIXED) && is_for_rank(place) && !heap_of_mapping(to, then) &&
+      !may_differ())
+    return MAP_FAILED;
   const int64_t owner = owner_of_other_mapping(at, heap ? now : 1);
   if (owner >= 0 && !heap)
     return remap_other(static_cast<uint32_t>(owner), at, before, bytes, flags, to);
@@ -273,7 +307,10 @@ EXPORT void* mmap64(void* at, size_t bytes, int protection, int flags, int fd,
   return map(at, bytes, protection, flags, fd, offset, __builtin_return_address(0));
 }
 EXPORT int mprotect(void* at, size_t bytes, int protection) noexcept {
-  note_protection(at, protection);
+  if (RankHeap* heap = heap_to_protect(at, protection)) {
+    if (is_for_rank(__builtin_return_address(0)) && !may_differ()) return -1;
+    heap->set_protected();
+  }
   return static_cast<int>(syscall(SYS_mprotect, at, bytes, protection));
 }
 EXPORT int madvise(void* at, size_t bytes, int advice) noexcept {

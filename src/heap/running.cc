@@ -23,7 +23,7 @@ namespace {
 const void* const g_nobody = nullptr;
 }
 constinit HeapProcess g_process = {{&g_nobody, 0, 0, nullptr, nullptr, nullptr, 0, 0, 0, 1, false,
-                                    0, 0, 0, false, nullptr, nullptr, nullptr},
+                                    0, 0, 0, false, nullptr, nullptr, nullptr, nullptr},
                                    {},
                                    {},
                                    false,

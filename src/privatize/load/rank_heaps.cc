@@ -24,6 +24,7 @@
 #include "privatize/libc/source_lines.h"
 #include "privatize/load/rank_leaks.h"
 #include "privatize/load/saved_plugins.h"
+#include "privatize/load/visitors.h"
 #include "proclet-sched/coroutine/stacks.h"
 
 #pragma weak fgmpi_heap_hooks
@@ -176,6 +177,7 @@ Status begin_rank_heaps(uint32_t ranks, size_t record_bytes) {
   all.refused = refused;
   all.rank_of_thread = number_of_calling_rank;
   all.is_library_code = is_library_code;
+  if (all.in_file) all.bring_home = [] { return bring_home("memory of its own (mmap, mprotect)"); };
   heap::SlotPlaces& places = g_places;
   if (const char* reason = fgmpi_heap_hooks()->attach(all, &places))
     return error(MPI_ERR_NO_MEM, "%s", reason);
