@@ -22,7 +22,7 @@ SHAPES = "2x2,4x2,2x4,64x2,5x3"
 LEFT_OUT = ("pt2pt/local_messages coll/messages pt2pt/request_status pt2pt/flood pt2pt/large coll/huge coll/burst "
             "comm/memory comm/system_ranked_memory pt2pt/four_gib").split()
 # Faults that are known (docs/moving.md): these run only where they are named.
-KNOWN_FAULTS = "coll/failed_rounds coll/opened coll/random comm/system_ranked_messages file/large pt2pt/reverse rma/many".split()
+KNOWN_FAULTS = "coll/failed_rounds coll/opened coll/random comm/system_ranked_messages pt2pt/reverse rma/many".split()
 # What differs between two runs of a program.
 VARIES = re.compile(r"\d+\.\d+(e[-+]\d+)?|0x[0-9a-f]+|pid \d+")
 
@@ -39,6 +39,13 @@ def programs(folder, names):
                 continue
             shapes = SOURCES / topic / (path.name + ".shapes")
             yield path, re.findall(r"^\d+x\d+", shapes.read_text(), re.M) if shapes.exists() else None
+
+
+def remove_left_files():
+    """Removes files of gigabytes in memory whose programs were killed before they could: each is named by a process."""
+    for path in Path("/dev/shm").glob("fgmpi_large_*"):
+        if not Path("/proc", path.name.rpartition("_")[2]).exists():
+            path.unlink(missing_ok=True)
 
 
 def run(bin_folder, program, shape, limit, **environment):
@@ -58,6 +65,8 @@ def run(bin_folder, program, shape, limit, **environment):
             process.kill()
             output, _ = process.communicate()
         return "no end", output.splitlines()
+    finally:
+        remove_left_files()
     return process.returncode, output.splitlines()
 
 
