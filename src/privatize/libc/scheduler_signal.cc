@@ -2,12 +2,14 @@
 
 #include "privatize/libc/scheduler_signal.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 
 #include "base/raw_call.h"
+#include "privatize/internal.h"
 #include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize::scheduler_signal {
@@ -32,7 +34,10 @@ void on_signal(int number, siginfo_t* info, void* data) {
     if (chosen > 1) g_former.handler(number, info, data);
     return;
   }
-  auto* function = g_functions[info->si_code == SI_TIMER ? kTimer : kSent].load();
+  const Cause cause = info->si_code == SI_TIMER                   ? kTimer
+                      : info->si_value.sival_int == kOtherProcess ? kOtherProcess
+                                                                  : kSent;
+  auto* function = g_functions[cause].load();
   if (function) function(static_cast<const ucontext_t*>(data));
 }
 
@@ -48,13 +53,32 @@ void call(Cause cause, void (*function)(const ucontext_t*)) {
   if (former.handler != on_signal) g_former = former;
 }
 
-void send(int thread) {
+namespace {
+
+void send_to(int process, int thread, Cause cause) {
   siginfo_t info{};
   info.si_signo = kSignal;
   info.si_code = SI_QUEUE;
-  info.si_pid = getpid();
-  raw_call(SYS_rt_tgsigqueueinfo, getpid(), thread, kSignal, reinterpret_cast<long>(&info));
+  info.si_pid = static_cast<int>(raw_call(SYS_getpid));
+  info.si_value.sival_int = cause;
+  raw_call(SYS_rt_tgsigqueueinfo, process, thread, kSignal, reinterpret_cast<long>(&info));
 }
+
+}  // namespace
+
+void begin_threads() {
+  static auto* create =
+      next_symbol<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>(
+          "pthread_create");
+  static auto* join = next_symbol<int(pthread_t, void**)>("pthread_join");
+  pthread_t thread;
+  if (create(
+          &thread, nullptr, [](void*) -> void* { return nullptr; }, nullptr) == 0)
+    join(thread, nullptr);
+}
+
+void send(int thread) { send_to(static_cast<int>(raw_call(SYS_getpid)), thread, kSent); }
+void send_to_process(int process) { send_to(process, process, kOtherProcess); }
 
 sigevent notify_by(int thread) {
   sigevent event{};

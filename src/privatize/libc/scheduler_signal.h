@@ -15,8 +15,9 @@ namespace fgmpi::privatize::scheduler_signal {
 
 /// Why the signal comes.
 enum Cause {
-  kSent,   ///< send() was called
-  kTimer,  ///< a timer of notify_by() has expired
+  kSent,          ///< send() was called
+  kTimer,         ///< a timer of notify_by() has expired
+  kOtherProcess,  ///< send_to_process() was called, perhaps by another process
   kCauses,
 };
 
@@ -25,6 +26,12 @@ enum Cause {
 void call(Cause cause, void (*function)(const ucontext_t*));
 /// Sends the signal to the thread with this number of the kernel's.
 void send(int thread);
+/// Starts and ends a thread, so that no later pthread_create() replaces the handler of call().
+/// Called by the first thread, before ranks run.
+void begin_threads();
+/// Sends the signal to the first thread of a process, which must be one that has called call() with
+/// kOtherProcess, or have ended.
+void send_to_process(int process);
 /// The argument for a timer_create() whose timer sends the signal to that thread.
 sigevent notify_by(int thread);
 
