@@ -53,6 +53,7 @@ struct MovingRank {
   RankRoot root;
   void* frame = nullptr;        ///< in its stack: where it goes on
   void* descriptors = nullptr;  ///< in its slot: what it has open
+  void* signals = nullptr;      ///< in its slot: signals of its home, where it has handlers
   uint64_t world_rank = 0;
   /// The memory file with its slot: of this process, under this descriptor, with the slots of these
   /// world ranks.

@@ -6,7 +6,10 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <bit>
+#include <new>
 #include <utility>
 
 #include "base/library_call.h"
@@ -15,9 +18,11 @@
 #include "privatize/image/swap.h"
 #include "privatize/internal.h"
 #include "privatize/libc/blocked_calls.h"
+#include "privatize/libc/scheduler_signal.h"
 #include "privatize/libc/waits.h"
 #include "privatize/load/rank_heaps.h"
 #include "proclet-sched/coroutine/packing.h"
+#include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/descriptor_waits.h"
 
 namespace fgmpi::privatize {
@@ -31,6 +36,15 @@ struct RankAction {
   std::atomic<int> flags{0};
   sigset_t mask{};
 };
+
+/// The signals of a rank that can be in other processes: in its slot, which these and its home map.
+struct MovedSignals {
+  std::atomic<int32_t> process{0};   ///< where its handlers are; 0: on their way
+  std::atomic<uint64_t> pending{0};  ///< by number: signals of its home that it has not got
+
+  bool is_here() const { return process.load() == raw_call(SYS_getpid); }
+};
+static_assert(NSIG <= 65 && std::atomic<uint64_t>::is_always_lock_free);
 
 /// The actions of a rank, or of all ranks that share their globals.
 class RankHandlers {
@@ -56,6 +70,8 @@ class RankHandlers {
   std::atomic<RankAction*> actions{nullptr};
   RankHandlers* next = nullptr;
   RankHandlers* next_unused = nullptr;  ///< in the list of those whose rank has ended
+  std::atomic<MovedSignals*> moved{nullptr};
+  std::atomic<bool> of_visitor{false};
 };
 
 namespace {
@@ -153,11 +169,16 @@ bool is_function(Handler handler) {
   return a.sa_handler != SIG_DFL && a.sa_handler != SIG_IGN;
 }
 
-/// Calls the rank's function for the signal. Returns false where the rank has none.
+bool is_away(const RankHandlers* rank) {
+  const MovedSignals* moved = rank->moved.load();
+  return moved && !moved->is_here();
+}
+
+/// Calls the rank's function for the signal. Returns false where the rank has none here.
 bool call_handler_of(RankHandlers* rank, int number, siginfo_t* info, void* context) {
   RankAction* a = rank ? rank->find(number) : nullptr;
   const Handler handler = a ? a->handler.load() : nullptr;
-  if (!is_function(handler)) return false;
+  if (!is_function(handler) || is_away(rank)) return false;
   const int flags = a->flags.load();
   if (flags & SA_RESETHAND && a->handler.exchange(nullptr) == handler &&
       g_functions[number].fetch_sub(1) == 1) {
@@ -199,23 +220,86 @@ void act_without_function(RankHandlers* rank, int number, siginfo_t* info, void*
   if (!fault) ::raise(number);
 }
 
+/// A signal of this process, the home of ranks that are elsewhere: tells their processes, each of
+/// them once, as these signals interrupt each other. Returns false where no such rank has a
+/// function.
+bool pass_on(int number) {
+  std::array<int32_t, 16> told{};
+  size_t n = 0;
+  bool any = false;
+  for (RankHandlers* rank = g_ranks.load(); rank; rank = rank->next) {
+    const RankAction* a = rank->find(number);
+    if (!a || !is_function(a->handler.load()) || !is_away(rank)) continue;
+    MovedSignals* moved = rank->moved.load();
+    moved->pending |= uint64_t{1} << (number - 1);
+    any = true;
+    // A rank that is on its way finds the signal when it comes.
+    const int32_t process = moved->process.load();
+    if (process == 0 || std::find(told.begin(), told.begin() + n, process) != told.begin() + n)
+      continue;
+    if (n < told.size())
+      told[n++] = process;
+    else
+      scheduler_signal::send_to_process(process);
+  }
+  // Only now: all are noted, and a process looks at all of its ranks.
+  for (size_t i = 0; i < n; ++i) scheduler_signal::send_to_process(told[i]);
+  return any;
+}
+
+/// A signal of this process is the rank's.
+bool is_of(const RankHandlers* rank, int number) {
+  constexpr int kOfTimers[] = {SIGALRM, SIGVTALRM, SIGPROF};
+  return rank && (!rank->of_visitor || contains(kOfTimers, number));
+}
+
+/// Begins the run of handlers on the scheduler's thread; `frame` is on the stack of the caller.
+void begin_running(const void* frame, RankHandlers* here) {
+  if (!on_scheduler_thread()) return;
+  const sched::Proclet* rank = sched::running();
+  g_running = {frame, rank, on_stack_of(rank, frame), here};
+}
+
+/// Calls the handlers of ranks of this process for the signals that have come to their homes.
+void run_handlers_of_homes(const ucontext_t* context) {
+  const RunningHandler outer = g_running;
+  const int kept = errno;
+  for (RankHandlers* rank = g_ranks.load(); rank; rank = rank->next) {
+    MovedSignals* moved = rank->moved.load();
+    if (!moved || !moved->is_here()) continue;
+    for (uint64_t left = moved->pending.exchange(0); left; left &= left - 1) {
+      siginfo_t info{};
+      info.si_signo = std::countr_zero(left) + 1;
+      info.si_code = SI_USER;
+      info.si_pid = static_cast<int>(raw_call(SYS_getpid));
+      begin_running(&outer, *handlers_of(rank_here()));
+      void* const interrupted = const_cast<ucontext_t*>(context);
+      if (!call_handler_of(rank, info.si_signo, &info, interrupted))
+        act_without_function(rank, info.si_signo, &info, interrupted);
+    }
+  }
+  errno = kept;
+  if (on_scheduler_thread()) g_running = outer;
+}
+
 void run_handler(int number, siginfo_t* info, void* context) {
   if (is_of_packed_stack(number, info)) return;
   RankHandlers* here = *handlers_of(rank_here());
   const RunningHandler outer = g_running;
-  if (on_scheduler_thread()) {
-    const sched::Proclet* rank = sched::running();
-    g_running = {&outer, rank, on_stack_of(rank, &outer), here};
-  }
+  begin_running(&outer, here);
   if (is_of_one_rank(number, info) || !in_own_process()) {
     if (!call_handler_of(here, number, info, context))
       act_without_function(here, number, info, context);
   } else {
     const int kept = errno;
+    bool called = pass_on(number);
     for (RankHandlers* rank = g_ranks.load(); rank; rank = rank->next)
-      if (rank != here) call_handler_of(rank, number, info, context);
+      if (rank != here && is_of(rank, number))
+        called |= call_handler_of(rank, number, info, context);
     errno = kept;
-    call_handler_of(here, number, info, context);  // last, since a handler may not return
+    // The last one, since a handler may not return.
+    if (is_of(here, number)) called |= call_handler_of(here, number, info, context);
+    if (!called) act_without_function(nullptr, number, info, context);
   }
   if (on_scheduler_thread()) g_running = outer;
 }
@@ -259,6 +343,14 @@ int set_action(int number, const struct sigaction* now, struct sigaction* before
   return 0;
 }
 
+/// Forgets an action. REQUIRES: the caller holds a ChangingHandlers.
+void drop_action(RankAction* a) {
+  const Handler handler = a->handler.exchange(nullptr);
+  const int number = a->number.exchange(0);
+  if (is_function(handler) && g_functions[number].fetch_sub(1) == 1)
+    g_sigaction(number, &g_before_ranks[number], nullptr);
+}
+
 /// True where code at `caller` installs a handler of a rank, which run_handler() will call. False
 /// for libraries of the system, whose handlers belong to no rank.
 bool wraps_handlers(const void* caller) {
@@ -299,12 +391,9 @@ void forget_handlers_of_rank() {
   if (!p->image || !*handlers_of(p)) return;
   const ChangingHandlers changing;
   RankHandlers* rank = std::exchange(*handlers_of(p), nullptr);
-  for (RankAction* a = rank->actions.load(); a; a = a->next) {
-    const Handler handler = a->handler.exchange(nullptr);
-    const int number = a->number.exchange(0);
-    if (is_function(handler) && g_functions[number].fetch_sub(1) == 1)
-      g_sigaction(number, &g_before_ranks[number], nullptr);
-  }
+  for (RankAction* a = rank->actions.load(); a; a = a->next) drop_action(a);
+  rank->moved = nullptr;
+  rank->of_visitor = false;
   rank->next_unused = std::exchange(g_unused, rank);
 }
 
@@ -343,6 +432,58 @@ void install_handlers(const void* list) {
   const auto* saved = static_cast<const SavedActions*>(list);
   for (int i = 0; saved && i < saved->count; ++i)
     set_action(saved->actions[i].number, &saved->actions[i].action, nullptr);
+}
+
+void follow_signals_of_moved_ranks() {
+  scheduler_signal::begin_threads();
+  scheduler_signal::call(scheduler_signal::kOtherProcess, run_handlers_of_homes);
+}
+
+void* let_handlers_leave() {
+  RankHandlers* rank = *handlers_of(sched::running());
+  MovedSignals* moved = rank ? rank->moved.load() : nullptr;
+  if (rank && !moved && !rank->of_visitor) {
+    char* const heap = slot_of_rank(sched::running()->index) + slot_places().heap;
+    void* const memory = allocate_in_slot_of(heap, sizeof *moved);
+    if (memory) moved = new (memory) MovedSignals;
+  }
+  if (!moved || rank->of_visitor) {
+    if (moved) moved->process = 0;
+    forget_handlers_of_rank();
+    return moved;
+  }
+  // The home keeps its list, by which it passes signals on.
+  moved->process = 0;
+  rank->moved = moved;
+  return moved;
+}
+
+void let_handlers_come(void* came_with, const void* list) {
+  auto* moved = static_cast<MovedSignals*>(came_with);
+  const sched::Proclet* p = sched::running();
+  RankHandlers** const rank = handlers_of(p);
+  {
+    const ChangingHandlers changing;
+    make_handlers(rank);
+  }
+  (*rank)->of_visitor = sched::is_visitor(p);
+  install_handlers(list);
+  const auto* saved = static_cast<const SavedActions*>(list);
+  const auto is_saved = [&](int number) {
+    for (int i = 0; saved && i < saved->count; ++i)
+      if (saved->actions[i].number == number) return true;
+    return false;
+  };
+  {
+    // At home, what the rank has dropped elsewhere.
+    const ChangingHandlers changing;
+    for (RankAction* a = (*rank)->actions.load(); a; a = a->next)
+      if (a->number != 0 && !is_saved(a->number)) drop_action(a);
+    (*rank)->moved = moved;
+    if (!moved) return;
+    moved->process = static_cast<int>(raw_call(SYS_getpid));
+  }
+  if (moved->pending.load() != 0) scheduler_signal::send_to_process(moved->process);
 }
 
 bool in_handler() {

@@ -196,13 +196,14 @@ void finish_leaving(void*) {
   all.deliver(&all.leaving, all.data);
 }
 
-[[noreturn]] void leave(const MovingRank& rank, Deliver* deliver, void* data) {
+[[noreturn]] void leave(MovingRank* rank, Deliver* deliver, void* data) {
   const sched::Proclet* p = sched::running();
   auto* image = static_cast<Image*>(p->image);
   RankMoves& all = moves();
-  all.leaving = rank;
+  rank->signals = let_handlers_leave();
+  all.leaving = *rank;
   all.leaving.departure = ++all.departures;
-  all.given.push_back({rank.world_rank, all.departures});
+  all.given.push_back({rank->world_rank, all.departures});
   all.deliver = deliver;
   all.data = data;
   all.index = p->index;
@@ -210,7 +211,6 @@ void finish_leaving(void*) {
   forget_loaded_areas(image);
   drop_output();
   unlink_streams(image->record);
-  forget_handlers_of_rank();
   sched::depart(&kAway, finish_leaving, nullptr);
 }
 
@@ -229,7 +229,7 @@ void finish_leaving(void*) {
     constexpr size_t kRedZone = 256;
     frame.rank.frame = &frame;
     frame.rank.root.stack = static_cast<char*>(frame.goes_on_at[2]) - kRedZone;
-    leave(frame.rank, deliver, data);
+    leave(&frame.rank, deliver, data);
   }
   fesetenv(&frame.modes);
   return nullptr;
@@ -303,7 +303,7 @@ const char* make_visitor(const MovingRank& rank, uint32_t* index) {
 /// Runs at first on the stack of a rank that has come, below its frames.
 void go_on(void* argument) {
   auto* frame = static_cast<MovingFrame*>(argument);
-  install_handlers(frame->rank.root.actions);
+  let_handlers_come(frame->rank.signals, frame->rank.root.actions);
   forget_description(&frame->rank);
   errno = frame->rank.saved_errno;
   resume(frame);
@@ -312,6 +312,7 @@ void go_on(void* argument) {
 }  // namespace
 
 void prepare_for_visitors() {
+  follow_signals_of_moved_ranks();
   moves().code = hash_of_code();
   const int now = personality(0xffffffff);
   if (now < 0 || !(now & ADDR_NO_RANDOMIZE)) moves().impossible = "addresses are random";
