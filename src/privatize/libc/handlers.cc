@@ -21,6 +21,7 @@
 #include "privatize/libc/scheduler_signal.h"
 #include "privatize/libc/waits.h"
 #include "privatize/load/rank_heaps.h"
+#include "privatize/load/visitors.h"
 #include "proclet-sched/coroutine/packing.h"
 #include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/descriptor_waits.h"
@@ -358,6 +359,15 @@ bool wraps_handlers(const void* caller) {
          !in_this_library(reinterpret_cast<uintptr_t>(caller)) && in_own_process();
 }
 
+/// set_action() for code of the running rank. Its home, to which a signal of the process is sent,
+/// has to know of a function.
+int set_action_of_program(int number, const struct sigaction* now, struct sigaction* before) {
+  if (now && is_function(now->sa_sigaction) && !in_handler() &&
+      !bring_home("a handler of signals (sigaction, signal)"))
+    return errno = EBUSY, -1;
+  return set_action(number, now, before);
+}
+
 sighandler_t set_handler(int number, sighandler_t handler, int flags) {
   struct sigaction now {
   }, before;
@@ -365,7 +375,7 @@ sighandler_t set_handler(int number, sighandler_t handler, int flags) {
   now.sa_flags = flags;
   if (!(flags & SA_NODEFER) && number > 0 && number < NSIG) sigaddset(&now.sa_mask, number);
   if (handler == SIG_ERR) return errno = EINVAL, SIG_ERR;
-  return set_action(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
+  return set_action_of_program(number, &now, &before) == 0 ? before.sa_handler : SIG_ERR;
 }
 
 }  // namespace
@@ -513,7 +523,7 @@ using namespace fgmpi::privatize;
 FGMPI_INTERPOSE int sigaction(int number, const struct sigaction* now,
                               struct sigaction* before) noexcept {
   if (!wraps_handlers(__builtin_return_address(0))) return g_sigaction(number, now, before);
-  return set_action(number, now, before);
+  return set_action_of_program(number, now, before);
 }
 
 FGMPI_INTERPOSE sighandler_t bsd_signal(int number, sighandler_t handler) noexcept {
@@ -542,6 +552,14 @@ FGMPI_INTERPOSE int siginterrupt(int number, int interrupts) noexcept {
 
 namespace {
 
+/// Signals of a rank come to its home, which has to block them. Where the rank cannot go there, the
+/// process where it is blocks them.
+void block_at_home(int how, const sigset_t* signals, const void* caller) {
+  if (signals && how != SIG_UNBLOCK && wraps_handlers(caller) && on_scheduler_thread() &&
+      !in_handler())
+    bring_home("a mask of signals (sigprocmask)");
+}
+
 /// Blocks no SIGSEGV, since a blocked fault on a packed stack would end the process. A program that
 /// blocks it gains nothing: a fault ends it all the same.
 template <class Call>
@@ -558,10 +576,12 @@ int block_signals(int how, const sigset_t* signals, Call call) {
 
 FGMPI_INTERPOSE int sigprocmask(int how, const sigset_t* signals, sigset_t* before) noexcept {
   static constinit Real<int(int, const sigset_t*, sigset_t*)> real("sigprocmask");
+  block_at_home(how, signals, __builtin_return_address(0));
   return block_signals(how, signals, [&](const sigset_t* s) { return real(how, s, before); });
 }
 
 FGMPI_INTERPOSE int pthread_sigmask(int how, const sigset_t* signals, sigset_t* before) noexcept {
   static constinit Real<int(int, const sigset_t*, sigset_t*)> real("pthread_sigmask");
+  block_at_home(how, signals, __builtin_return_address(0));
   return block_signals(how, signals, [&](const sigset_t* s) { return real(how, s, before); });
 }

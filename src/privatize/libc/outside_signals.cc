@@ -7,6 +7,7 @@
 
 #include "privatize/libc/blocked_calls.h"
 #include "privatize/libc/outside_calls.h"
+#include "privatize/load/visitors.h"
 
 namespace fgmpi::privatize {
 namespace {
@@ -14,6 +15,8 @@ namespace {
 constinit Real<int(const sigset_t*, siginfo_t*, const timespec*)> g_sigtimedwait("sigtimedwait");
 constinit Real<int(pollfd*, nfds_t, const timespec*, const sigset_t*)> g_ppoll_for_signals("ppoll");
 constexpr timespec kNoWait{};
+/// Signals come to the home of a rank.
+constexpr char kWaits[] = "a wait for signals (sigwait, sigsuspend)";
 
 /// Waits for a signal of the set; returns its number, or -1 with errno. `restarts`: handlers do not
 /// end the wait.
@@ -50,6 +53,7 @@ FGMPI_INTERPOSE int pause(void) {
 
 FGMPI_INTERPOSE int sigsuspend(const sigset_t* set) {
   static constinit Real<int(const sigset_t*)> real("sigsuspend");
+  if (!bring_home(kWaits)) return errno = EBUSY, -1;
   FGMPI_WAIT_FOR_SIGNAL(real(set));
   OutsideWait wait("sigsuspend", OutsideWait::kNotRestarted);
   // ppoll() with no time delivers pending signals that `set` does not block, and does not wait.
@@ -61,6 +65,7 @@ FGMPI_INTERPOSE int sigsuspend(const sigset_t* set) {
 
 FGMPI_INTERPOSE int sigwait(const sigset_t* set, int* number) {
   static constinit Real<int(const sigset_t*, int*)> real("sigwait");
+  if (!bring_home(kWaits)) return EBUSY;
   FGMPI_WAIT_FOR_SIGNAL(real(set, number));
   const int kept = errno;
   const int taken = wait_for_signal("sigwait", set, nullptr, kNever, true);
@@ -73,12 +78,14 @@ FGMPI_INTERPOSE int sigwait(const sigset_t* set, int* number) {
 
 FGMPI_INTERPOSE int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
   static constinit Real<int(const sigset_t*, siginfo_t*)> real("sigwaitinfo");
+  if (!bring_home(kWaits)) return errno = EBUSY, -1;
   FGMPI_WAIT_FOR_SIGNAL(real(set, info));
   return wait_for_signal("sigwaitinfo", set, info, kNever, false);
 }
 
 FGMPI_INTERPOSE int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* time) {
   if (time && !is_valid_time(time)) return g_sigtimedwait(set, info, time);
+  if (!bring_home(kWaits)) return errno = EBUSY, -1;
   FGMPI_WAIT_FOR_SIGNAL(g_sigtimedwait(set, info, time));
   return wait_for_signal("sigtimedwait", set, info, deadline_after(time), false);
 }
