@@ -140,8 +140,10 @@ const char* move_to(LayerRank& rank, uint32_t process) {
     drop_complete(rank);
     drop_objects_here(rank);
     note_process_left(rank);
+    const auto from = static_cast<uint32_t>(slots_here().process);
     reason = fgmpi_move_rank(process);
     note_process_entered(rank);
+    if (!reason) tell_tool_of_move(from, process);
     if (!reason) rank.has_deputy = process != rank.home;
     // A rank that is away looks in front of calls whether it has to be at home for them.
     if (!reason && g_balances) rank.round = rank.has_deputy ? ~g_round : g_round;

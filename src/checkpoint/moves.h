@@ -48,6 +48,9 @@ void go_home_for_objects();
 /// home, or why the rank is not there, in words that hold until the next call.
 const char* try_to_go_home();
 
+/// The running rank has come from there to this process (tools_in_front.cc).
+void tell_tool_of_move(uint32_t from, uint32_t to);
+
 // ---- What the C library tells a rank of its process (process_answers.cc)
 /// This process is the rank's home: it answers for it from now on. `slots`: of this process.
 void answer_as_home(LayerRank& rank, const ProcessSlots& slots);

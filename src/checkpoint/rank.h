@@ -229,8 +229,9 @@ struct LayerRank {
       MPI_COMM_NULL;  ///< and of MPI_COMM_SELF, over which stored messages are delivered
   int world_rank = 0;
   bool initialised = false;
-  uint32_t home = 0;     ///< the process in which it has begun
-  int home_process = 0;  ///< that one's number in the system
+  void* tool_word = nullptr;  ///< of a tool in front of the layer (base/moves_link.h)
+  uint32_t home = 0;          ///< the process in which it has begun
+  int home_process = 0;       ///< that one's number in the system
   /// Where ranks move: what the processes that it has left had used by then, minus what those to
   /// which it has come had.
   ProcessorTimes times_before;

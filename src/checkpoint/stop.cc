@@ -140,6 +140,10 @@ void follow_stops() {
   MPIX_Tool_parked([] { g_process_round.tell_if_parked(); }, nullptr);
 }
 
+void set_handlers_of_tool(void (*deadlock)(), void (*fatal)(int, const char*)) {
+  if (MPIX_Tool_handlers) MPIX_Tool_handlers(arrived, deadlock, fatal);
+}
+
 void ask_for_stop() {
   g_asked.store(true);
   MPIX_Tool_post(called_back);

@@ -49,6 +49,8 @@ extern uint32_t g_round;
 
 /// Registers the functions that MPI calls. Before ranks begin.
 void follow_stops();
+/// What a tool in front of the layer wants to be called (MPIX_Tool_handlers). After follow_stops().
+void set_handlers_of_tool(void (*deadlock)(), void (*fatal)(int, const char*));
 /// Asks for a stop of the job. Any thread, and handlers of signals, of any process that has ranks.
 void ask_for_stop();
 /// The process's part in rounds has a rank more, or less. A rank that is about to finalize ends

@@ -5,6 +5,7 @@
 
 #pragma weak MPIX_Tool_word
 #pragma weak MPIX_Tool_process
+#pragma weak MPIX_Tool_peer
 #pragma weak MPIX_Tool_handlers
 #pragma weak MPIX_Tool_parked
 #pragma weak MPIX_Tool_notify
