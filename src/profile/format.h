@@ -4,7 +4,7 @@
 //   FOLDER/report-HOST-PID
 //   | ProfileHeader, 2 KiB | ranks x 832 B | parts |
 //
-//   parts: modules, timeline, memory, places, communicators, collectives, one-sided
+//   parts: modules, timeline, memory, places, communicators, collectives, one-sided, moves
 //
 // A part is made behind the last one when it is first needed, by the code that needs it (make_part
 // in parts.h). The header stores only where it begins. The file has holes behind the parts; holes
@@ -27,7 +27,7 @@
 
 namespace fgmpi::report {
 
-inline constexpr uint64_t kMagic = 0x35'54524f'504552'46;  // "FREPORT5"
+inline constexpr uint64_t kMagic = 0x36'54524f'504552'46;  // "FREPORT6"
 /// The prefix of the names of such files in a folder.
 inline constexpr const char* kFilePrefix = "report-";
 /// The prefix of empty files beside them, one for each signal by which the launcher has seen a
@@ -82,6 +82,8 @@ struct WaitCell {
 };
 /// Units of such times, ns: the first one of sampled times, and the longest.
 inline constexpr uint64_t kSampledUnit = 100'000, kMostTimeUnit = uint64_t{1} << 31;
+/// Where ranks move, their times are in this unit in all processes. The sum ends at 49 days.
+inline constexpr uint64_t kMovingUnit = 1'000'000;
 inline constexpr uint32_t kIsTarget = 1u << 31;
 /// The time in calls from one site of the program.
 struct SiteCell {
@@ -170,7 +172,7 @@ inline constexpr uint64_t kSmall = 1024;
 /// The offset of a part from ProfileHeader::parts_at, in units of kPartUnit; 0: the part was not
 /// made.
 using Part = uint32_t;
-inline constexpr uint32_t kPartsBytes = 256 << 10;  ///< of all parts; room for all tables below
+inline constexpr uint32_t kPartsBytes = 288 << 10;  ///< of all parts; room for all tables below
 inline constexpr uint32_t kPartUnit = 64;           ///< parts begin at multiples of it
 
 /// Communicators of the process that one call of the program made, from
@@ -214,6 +216,13 @@ struct RemoteRecord {
   uint64_t operations, bytes;
 };
 inline constexpr uint32_t kRemotes = 1536, kRemotesInPart = 64;
+
+/// A rank has come to the process from another one of its host (mpiexec -balance).
+struct MoveRecord {
+  uint64_t ns;
+  int32_t rank, from;
+};
+inline constexpr uint32_t kMoves = 2048;  ///< those that a process records; others are only counted
 
 /// The time of all ranks of the process in calls from one site.
 struct SiteRecord {
@@ -263,6 +272,7 @@ enum HeaderFlag : uint32_t {
   kDeadlock = 1,
   kError = 2,     ///< an error of MPI ended the job; ProfileHeader::error has its text
   kFinished = 4,  ///< all ranks have called MPI_Finalize
+  kMoving = 8,    ///< ranks may go to other processes of their host
 };
 
 struct ProfileHeader {
@@ -301,6 +311,8 @@ struct ProfileHeader {
   uint16_t slots[kCallCells];             ///< number of each CallCell's call + 1
   uint64_t parts_at, size;
   uint32_t parts_used;  ///< bytes
+  uint32_t moves;       ///< times that ranks have come here from other processes
+  Part moves_recorded;  ///< the first kMoves of them
   Part modules;         ///< the first ModuleRecord
   Part timeline;        ///< columns, rows, rows of memory
   Part looked;          ///< time of each slice's last visit, 64 bits each
