@@ -118,19 +118,23 @@ int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes) {
 
 // ---- Persistent sends ---------------------------------------------------------------------------
 
-void record_persistent_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
+void record_persistent_send(const RankRecord* rank, MPI_Request request, MPI_Comm comm, int dest,
+                            uint64_t bytes) {
   if (dest < 0) return;
   std::lock_guard guard(g_process.lock);
-  g_process.kept[request] = {comm, dest, bytes};
+  g_process.kept[ProfiledProcess::key_of_send(rank, request)] = {comm, dest, bytes};
 }
 
 void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests) {
   if (!requests) return;
-  std::lock_guard guard(g_process.lock);
   for (int i = 0; i < count; ++i) {
-    const auto found = g_process.kept.find(requests[i]);
-    if (found == g_process.kept.end()) continue;
-    const ProfiledProcess::PersistentSend& send = found->second;
+    ProfiledProcess::PersistentSend send{};
+    {
+      std::lock_guard guard(g_process.lock);
+      const auto found = g_process.kept.find(ProfiledProcess::key_of_send(rank, requests[i]));
+      if (found == g_process.kept.end()) continue;
+      send = found->second;
+    }
     const int32_t peer = slow_dest(rank, send.comm, send.dest, send.bytes);
     if (peer < 0) continue;
     cell->bytes += send.bytes;
@@ -138,9 +142,9 @@ void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request*
   }
 }
 
-void forget_send(MPI_Request request) {
+void forget_send(const RankRecord* rank, MPI_Request request) {
   std::lock_guard guard(g_process.lock);
-  g_process.kept.erase(request);
+  g_process.kept.erase(ProfiledProcess::key_of_send(rank, request));
 }
 
 // ---- One-sided operations -----------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/hash.h"
 #include "host/handle_bits.h"
 #include "proclet-sched/sched.h"
 #include "profile/extensions.h"
@@ -71,7 +72,11 @@ struct ProfiledProcess {
     int dest;
     uint64_t bytes;
   };
-  std::unordered_map<MPI_Request, PersistentSend> kept;  ///< persistent sends
+  /// Persistent sends, by rank and request. Where ranks move, each has handles of its own.
+  std::unordered_map<uint64_t, PersistentSend> kept;
+  static uint64_t key_of_send(const RankRecord* rank, MPI_Request request) {
+    return mix(reinterpret_cast<uint64_t>(rank), static_cast<uint32_t>(request));
+  }
   struct Handle {
     uint16_t family;
     uint64_t made_ns;
@@ -113,9 +118,10 @@ void slow_target(RankRecord* rank, MPI_Comm comm, int dest);
 int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes);
 void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes);
 void record_any_source(RankRecord* rank, MPI_Comm comm, int tag, int source);
-void record_persistent_send(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes);
+void record_persistent_send(const RankRecord* rank, MPI_Request request, MPI_Comm comm, int dest,
+                            uint64_t bytes);
 void start_sends(RankRecord* rank, CallCell* cell, int count, const MPI_Request* requests);
-void forget_send(MPI_Request request);
+void forget_send(const RankRecord* rank, MPI_Request request);
 /// Counts a one-sided operation. `fetches`: the bytes go from the target to the rank.
 void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetches);
 void made_window(MPI_Comm comm, MPI_Win win);
@@ -232,7 +238,7 @@ class CallScope {
     count_collective(f, static_cast<uint16_t>(rank_->now - 1), bytes);
   }
   void keeps(MPI_Request request, MPI_Comm comm, int dest, uint64_t bytes) {
-    record_persistent_send(request, comm, dest, bytes);
+    record_persistent_send(rank_, request, comm, dest, bytes);
   }
   [[gnu::always_inline]] void began(MPI_Request request) { record_peer(rank_, request); }
   /// Sets the destination of a persistent send.
@@ -251,7 +257,7 @@ class CallScope {
   void starts(int count, const MPI_Request* requests) {
     start_sends(rank_, cell_, count, requests);
   }
-  void forgets(MPI_Request request) { forget_send(request); }
+  void forgets(MPI_Request request) { forget_send(rank_, request); }
   void made(MPI_Comm parent, MPI_Comm made) { made_comm(rank_, parent, made); }
   void copies(MPI_Comm parent, const MPI_Comm* newcomm) { begins_copy(rank_, parent, newcomm); }
   void frees(MPI_Comm comm) { freed_comm(comm); }
