@@ -13,6 +13,7 @@
 #include "host/handle_bits.h"
 #include "proclet-sched/sched.h"
 #include "profile/extensions.h"
+#include "profile/moving_ranks.h"
 #include "profile/parts.h"
 #include "profile/profile_calls.h"
 #include "watch/interpose.h"
@@ -65,6 +66,10 @@ inline constexpr uint32_t kCellsAt = offsetof(RankRecord, calls_made);
 struct ProfiledProcess {
   ProfileHeader* header = nullptr;  ///< null: no file
   RankRecord* ranks = nullptr;
+  /// The record that a rank of this process, or a visitor, writes; nullptr: there is none.
+  RankRecord* record_of(int32_t local) const {
+    return g_moving ? g_moving->record_of(local) : &ranks[local];
+  }
 
   std::mutex lock;  ///< guards the members below
   struct PersistentSend {
@@ -357,5 +362,7 @@ bool start_process();
 void start_sampler();
 /// Samples all ranks: before they end, and at the end.
 void sample_now();
+/// Where ranks move: a rank of the process ends, whose record nobody looks at any more.
+void end_moving_rank(int32_t local);
 
 }  // namespace fgmpi::report
