@@ -30,8 +30,9 @@ void add_to_site_of_rank(RankRecord* r, uint64_t site, uint64_t ns) {
 }  // namespace
 
 void CallTimes::add_to_call(RankRecord* r, uint16_t call, uint64_t ns) {
-  if (const uint32_t cell = g_hot.cells[call])
-    add_time(&r->call_times[(cell - kCellsAt) / sizeof(CallCell)], ns);
+  const uint32_t cell =
+      g_moving ? MovingRanks::cell_in(static_cast<LiveRecord*>(r), call) : g_hot.cells[call];
+  if (cell) add_time(&r->call_times[(cell - kCellsAt) / sizeof(CallCell)], ns);
   const uint64_t site = program_address(r->site);
   add_to_site_of_rank(r, site, ns);
   add_to_site(site, call, ns);
@@ -71,7 +72,7 @@ void CallTimes::add_time(uint32_t* sum, uint64_t ns) {
       *sum += static_cast<uint32_t>(more);
       return;
     }
-    if (2 * unit > kMostTimeUnit) {
+    if (2 * unit > kMostTimeUnit || g_moving) {
       *sum = UINT32_MAX;
       return;
     }

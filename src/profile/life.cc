@@ -152,7 +152,8 @@ bool start_process() {
     plan.image_bytes = t.image_bytes;
     plan.program_base = t.program_base;
   }
-  plan.time_unit = predicted ? 1 : kSampledUnit;
+  plan.time_unit = predicted ? 1 : g_moving ? kMovingUnit : kSampledUnit;
+  plan.flags = g_moving ? kMoving : 0u;
   lay_out(&plan);
   ProfiledProcess& p = g_process;
   p.header = make_file(folder, plan);
@@ -162,10 +163,16 @@ bool start_process() {
   g_hot.first = plan.first_rank;
   g_hot.count = static_cast<unsigned>(plan.ranks);
   std::memset(g_hot.cells, 0, sizeof g_hot.cells);  // forgets calls before MPI_Init
-  map_peers();
+  if (g_moving)
+    g_moving->begin(p.header, p.ranks);  // handles of requests are those of ranks
+  else
+    map_peers();
   find_loaded_module([&](const dl_phdr_info& module) { return record_module(p.header, module); });
   if (!set_up_families()) return false;
-  if (MPIX_Tool_handlers) MPIX_Tool_handlers(nullptr, record_deadlock, record_error_text);
+  if (g_moving)
+    g_moving->handle(record_deadlock, record_error_text);
+  else if (MPIX_Tool_handlers)
+    MPIX_Tool_handlers(nullptr, record_deadlock, record_error_text);
   if (!observe_prediction()) start_sampler();
   return true;
 }
@@ -183,7 +190,8 @@ namespace {
   g_hot.own_bytes = findings::g_bindings.own_high - g_hot.own;
   const bool known =
       &fgmpi_debug_table && fgmpi_debug_table.proclet_bytes == sizeof(sched::Proclet);
-  if (known) g_hot.running = fgmpi_debug_table.current;
+  g_moving = MovingRanks::make();
+  if (known && !g_moving) g_hot.running = fgmpi_debug_table.current;
 }
 
 /// A rank of the first job has returned from MPI_Init. Spawned jobs are not tracked.
@@ -196,13 +204,14 @@ void rank_begins() {
   g_next.MPI_Comm_rank(MPI_COMM_WORLD, &world);
   const int local = world - g_hot.first;
   if (local < 0 || local >= g_process.header->ranks) return;
-  RankRecord* rank = &g_process.ranks[local];
+  RankRecord* rank = g_moving ? g_moving->begin_rank(local, world) : &g_process.ranks[local];
+  if (!rank) return;
   rank->flags = kStarted;
   rank->peer_unit = first_peer_unit(g_process.header->world_size);
   int level = MPI_THREAD_SINGLE;
   g_next.MPI_Query_thread(&level);
   if (level >= MPI_THREAD_SERIALIZED) g_hot.running = &HotFields::kNobody;
-  *MPIX_Tool_word() = rank;
+  if (!g_moving) *MPIX_Tool_word() = rank;
 }
 
 int begun(int result) {
@@ -222,6 +231,7 @@ int finalize(const void* place) {
   const int result = g_next.MPI_Finalize();
   if (!rank) return result;
   rank->flags |= kEnded;
+  if (g_moving) end_moving_rank(static_cast<const LiveRecord*>(rank)->world - g_hot.first);
   if (++g_life.ended == g_process.header->ranks) {
     g_process.header->flags |= kFinished;
     sample_now();

@@ -15,11 +15,18 @@ RankRecord g_nobody;
 ProfiledProcess& g_process = *new ProfiledProcess;
 
 void* slow_word() {
+  if (g_moving) return static_cast<RankRecord*>(g_moving->running());
   void** word = MPIX_Tool_word ? MPIX_Tool_word() : nullptr;
   return word ? *word : nullptr;
 }
 
+int32_t peer_in_world(MPI_Comm comm, int rank, int* way) {
+  if (g_moving) return g_moving->peer(comm, rank, way);
+  return MPIX_Tool_peer ? MPIX_Tool_peer(comm, rank, way) : -1;
+}
+
 uint32_t slow_cell_of(uint16_t call) {
+  if (g_moving) return g_moving->cell_of(call);
   std::lock_guard guard(g_process.lock);
   uint16_t& at = g_hot.cells[call];
   if (at != 0 || !g_process.header) return at ? at : kCellsAt;
@@ -83,7 +90,7 @@ void slow_message(RankRecord* rank, int32_t peer, uint64_t bytes) {
 void slow_source(RankRecord* rank, MPI_Comm comm, int source) {
   int way = 0;
   if (source >= 0) {
-    const int32_t peer = MPIX_Tool_peer ? MPIX_Tool_peer(comm, source, &way) : -1;
+    const int32_t peer = peer_in_world(comm, source, &way);
     rank->peer = peer < 0 ? kNoPeer : peer | kIsSource;
   } else if (source == MPI_ANY_SOURCE) {
     rank->peer = kAnyPeer;
@@ -101,14 +108,14 @@ void record_any_source(RankRecord* rank, MPI_Comm comm, int tag, int source) {
 
 void slow_target(RankRecord* rank, MPI_Comm comm, int dest) {
   int way = 0;
-  const int32_t peer = dest >= 0 && MPIX_Tool_peer ? MPIX_Tool_peer(comm, dest, &way) : -1;
+  const int32_t peer = dest >= 0 ? peer_in_world(comm, dest, &way) : -1;
   rank->peer = peer < 0 ? kNoPeer : peer;
 }
 
 int32_t slow_dest(RankRecord* rank, MPI_Comm comm, int dest, uint64_t bytes) {
-  if (dest < 0 || !MPIX_Tool_peer) return -1;
+  if (dest < 0) return -1;
   int way = 0;
-  const int32_t peer = MPIX_Tool_peer(comm, dest, &way);
+  const int32_t peer = peer_in_world(comm, dest, &way);
   if (peer >= 0 && way > 0) {
     ++rank->ways[way - 1].messages;
     rank->ways[way - 1].bytes += bytes;
@@ -185,7 +192,7 @@ void coarsen_remotes() {
 }  // namespace
 
 void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetches) {
-  if (rank == &g_nobody || target < 0) return;
+  if (rank == &g_nobody || target < 0 || g_moving) return;
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.group_of.find(win);
   if (found != g_process.group_of.end()) {
@@ -207,7 +214,7 @@ void moved(RankRecord* rank, MPI_Win win, int target, uint64_t bytes, bool fetch
 }
 
 void made_window(MPI_Comm comm, MPI_Win win) {
-  if (comm == MPI_COMM_WORLD) return;
+  if (comm == MPI_COMM_WORLD || g_moving) return;
   MPI_Group group = MPI_GROUP_NULL;
   if (g_next.MPI_Comm_group(comm, &group) != MPI_SUCCESS) return;
   std::lock_guard guard(g_process.lock);
@@ -227,6 +234,7 @@ void freed_window(MPI_Win win) {
 uint16_t slow_family_of(MPI_Comm comm) {
   if (comm == MPI_COMM_WORLD) return kWorldFamily;
   if (comm == MPI_COMM_SELF) return kSelfFamily;
+  if (g_moving) return kFamilies - 1;  // no family: handles are those of ranks
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.family_of.find(comm);
   return found == g_process.family_of.end() ? kWorldFamily : found->second.family;
@@ -362,7 +370,7 @@ FamilyRecord* count_comm(const ProfiledProcess::NewComm& made, MPI_Comm comm, ui
 }  // namespace
 
 void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
-  if (rank_of_call == &g_nobody || made == MPI_COMM_NULL) return;
+  if (rank_of_call == &g_nobody || made == MPI_COMM_NULL || g_moving) return;
   const ProfiledProcess::NewComm description = describe(rank_of_call, parent, made);
   const uint64_t key = key_of(made);
   std::lock_guard guard(g_process.lock);
@@ -372,7 +380,7 @@ void made_comm(RankRecord* rank_of_call, MPI_Comm parent, MPI_Comm made) {
 // A copy has the group, and so the map, of its parent. If the call fails, the entry is overwritten
 // by the next call with this address.
 void begins_copy(RankRecord* rank_of_call, MPI_Comm parent, const MPI_Comm* newcomm) {
-  if (rank_of_call == &g_nobody || !is_known(parent)) return;
+  if (rank_of_call == &g_nobody || g_moving || !is_known(parent)) return;
   const ProfiledProcess::NewComm description = describe(rank_of_call, parent, parent);
   std::lock_guard guard(g_process.lock);
   const uint16_t family = family_for(description.site, description.call, description.parent);
@@ -391,6 +399,7 @@ void made_copy(const MPI_Comm* newcomm, MPI_Comm made, int leader, int index) {
 }
 
 void freed_comm(MPI_Comm comm) {
+  if (g_moving) return;
   const uint64_t key = key_of(comm);
   std::lock_guard guard(g_process.lock);
   const auto found = g_process.family_of.find(comm);

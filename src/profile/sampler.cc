@@ -102,6 +102,7 @@ class Sampler {
       slice_ = (slice_ + 1) % slices_;
       sample_slice(static_cast<uint64_t>(begin));
     }
+    sample_visitors(passed);
     update_stretch();
     if (all || begin - process_seen_ > kProcessInterval) {
       sample_process(begin);
@@ -147,7 +148,7 @@ class Sampler {
     h_->cpu_ns = cpu;
     bool idle = false;
     running_ = running_rank(&idle);
-    RankRecord* r = running_ >= 0 ? &g_process.ranks[running_] : nullptr;
+    RankRecord* r = running_ >= 0 ? record_of(running_) : nullptr;
     const bool in_program = r && !r->now && (r->flags & kStarted) && !(r->flags & kEnded);
     if (in_program) {
       h_->program_ns += passed;
@@ -170,7 +171,7 @@ class Sampler {
     const auto at = reinterpret_cast<uint64_t>(p) - reinterpret_cast<uint64_t>(t.ranks);
     const bool is_rank = p && at < t.rank_count * t.proclet_bytes && at % t.proclet_bytes == 0;
     const auto local = static_cast<int32_t>(at / t.proclet_bytes);
-    return is_rank && local < h_->ranks ? local : -1;
+    return is_rank && (local < h_->ranks || g_moving) ? local : -1;
   }
 
   // ---- Ranks ----
@@ -186,12 +187,30 @@ class Sampler {
     parked_ = times_.random(every_);
     const uint32_t first = parked_;
     const int32_t past = std::min((slice_ + 1) * kSliceRanks, h_->ranks);
-    for (int32_t i = slice_ * kSliceRanks; i < past; ++i) ready += sample_rank(i, passed);
+    for (int32_t i = slice_ * kSliceRanks; i < past; ++i) {
+      ready += sample_rank(i, passed);
+      if (g_moving && record_of(i)) g_moving->copy(i);
+    }
     parked = parked_ - first;
   }
 
+  /// The ranks of other processes that are here.
+  void sample_visitors(uint64_t passed) {
+    if (!g_moving || !&fgmpi_debug_table) return;
+    const auto past = static_cast<int32_t>(fgmpi_debug_table.rank_count);
+    for (int32_t i = h_->ranks; i < past; ++i) sample_rank(i, passed);
+  }
+
+  /// The record of a rank or visitor. Where ranks move, one that has ended in its own way has none.
+  static RankRecord* record_of(int32_t local) {
+    if (g_moving && state_of(local) == sched::ProcletState::kFinished) return nullptr;
+    return g_process.record_of(local);
+  }
+
   Doing doing_of(int32_t local) const {
-    const RankRecord* r = &g_process.ranks[local];
+    const RankRecord* r = record_of(local);
+    if (!r) return Doing::kNothing;
+    if (g_moving && g_moving->is_away(local)) return g_moving->doing_of(local);
     if (!(r->flags & kStarted) || (r->flags & kEnded)) return Doing::kNothing;
     const sched::ProcletState state = state_of(local);
     if (state == sched::ProcletState::kFinished) return Doing::kNothing;
@@ -202,9 +221,11 @@ class Sampler {
 
   /// Returns whether the rank is ready while another one runs.
   bool sample_rank(int32_t local, uint64_t passed) {
-    RankRecord* r = &g_process.ranks[local];
+    RankRecord* r = record_of(local);
+    if (!r || (g_moving && g_moving->is_away(local))) return false;
     if (!(r->flags & kStarted)) return state_of(local) == sched::ProcletState::kReady;
     const Doing doing = doing_of(local);
+    if (g_moving) static_cast<LiveRecord*>(r)->doing = doing;
     if (doing == Doing::kNothing) return false;
     if (doing == Doing::kTurn) r->turn_ns += passed;
     // The running rank is seen at every look, not only when its slice is visited.
@@ -226,7 +247,7 @@ class Sampler {
 
   void sample_wait(int32_t local, RankRecord* r, uint64_t passed) {
     Awaited awaited{.peer = r->peer, .others = 0};
-    if (waits_.readable())
+    if (waits_.readable() && !g_moving)
       awaited = waits_.of(local, proclet_field(local, fgmpi_debug_table.wait_offset), *r);
     if (awaited.peer >= 0) times_.add_to_peer(r, awaited.peer, passed);
     if (awaited.others >= kManyOthers) r->behind_ns += passed;
@@ -260,10 +281,10 @@ class Sampler {
     uint32_t ready = 0;
     for (uint32_t n : ready_of_slice_) ready += n;
     uint64_t calls = 0;
-    for (int i = 0; running_ >= 0 && i < kCallCells; ++i)
-      calls += g_process.ranks[running_].calls_made[i].count;
+    const RankRecord* const r = running_ >= 0 ? record_of(running_) : nullptr;
+    for (int i = 0; r && i < kCallCells; ++i) calls += r->calls_made[i].count;
     const MPI_Count switches = MPIX_Tool_counter ? MPIX_Tool_counter("switches") : 0;
-    if (running_ < 0 || running_ != stretch_rank_ || calls != stretch_calls_ ||
+    if (!r || running_ != stretch_rank_ || calls != stretch_calls_ ||
         switches != stretch_switches_ || ready == 0) {
       stretch_rank_ = running_;
       stretch_calls_ = calls;
@@ -277,9 +298,10 @@ class Sampler {
     if (stretch_ > kStretch) h_->starved_ns += ran;
     if (stretch_ <= h_->stretch_ns) return;
     h_->stretch_ns = stretch_;
-    h_->stretch_rank = h_->first_rank + running_;
+    h_->stretch_rank =
+        g_moving ? static_cast<const LiveRecord*>(r)->world : h_->first_rank + running_;
     h_->stretch_ready = ready;
-    h_->stretch_site = program_address(g_process.ranks[running_].site);
+    h_->stretch_site = program_address(r->site);
   }
 
   /// Does the process's first thread, which runs the ranks of most programs, run or wait for a
@@ -335,7 +357,9 @@ class Sampler {
       pages += own_pages(h_->image_region + (rank - h_->image_first) * h_->image_stride,
                          h_->image_bytes);
     uint64_t bytes = pages * machine_page_bytes();
-    if (&fgmpi_heap_hooks) bytes += fgmpi_heap_hooks()->taken_of(static_cast<uint32_t>(local));
+    // Heaps of ranks that move have the ranks' numbers in the job.
+    const int32_t heap = g_moving ? h_->first_rank + local : local;
+    if (&fgmpi_heap_hooks) bytes += fgmpi_heap_hooks()->taken_of(static_cast<uint32_t>(heap));
     return static_cast<uint32_t>(bytes >> 10);
   }
 
@@ -433,6 +457,17 @@ void* sample(void*) {
 void sample_now() {
   if (!g_sampler || g_looking.test_and_set(std::memory_order_acquire)) return;
   g_sampler->look(true);
+  g_looking.clear(std::memory_order_release);
+}
+
+// The memory of the record ends with the rank, so no look may be under way. A look takes far less
+// than a millisecond, except where the thread of the sampler has lost its processor.
+void end_moving_rank(int32_t local) {
+  while (g_looking.test_and_set(std::memory_order_acquire)) {
+    const timespec t = to_timespec(kFirstInterval / 10);
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &t, nullptr);
+  }
+  g_moving->end_rank(local);
   g_looking.clear(std::memory_order_release);
 }
 
