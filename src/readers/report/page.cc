@@ -19,6 +19,7 @@ namespace fgmpi::report {
 namespace {
 
 constexpr size_t kMostBins = 400, kMostPlaces = 20, kMostWaited = 10, kMostFindings = 12;
+constexpr size_t kMostMoves = 5000;
 constexpr size_t kMostProcesses = 500, kMostGroupRows = 20, kSlices = 256, kHistogram = 40;
 constexpr ptrdiff_t kMostLines = 8;  ///< the number of distinguishable colours
 
@@ -493,7 +494,19 @@ class Page {
         rows.push_back("[" + std::to_string(rank) + ",\"" + codes + "\"]");
       }
     }
-    return "{\"rows\":" + array(rows, [](const std::string& r) { return r; }) + "}";
+    return "{\"rows\":" + array(rows, [](const std::string& r) { return r; }) +
+           ",\"moves\":" + moves() + ",\"text\":" + json_string(words_of_moves(run_)) + "}";
+  }
+
+  /// [seconds, rank, from process, to process] of the first moves; null where ranks stay.
+  std::string moves() const {
+    if (!run_.ranks_move) return "null";
+    std::vector<RankMove> list = run_.moves;
+    list.resize(std::min(list.size(), kMostMoves));
+    return array(list, [](const RankMove& m) {
+      return "[" + json(m.seconds) + "," + std::to_string(m.rank) + "," + std::to_string(m.from) +
+             "," + std::to_string(m.to) + "]";
+    });
   }
 
   const JobRun& run_;

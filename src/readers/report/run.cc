@@ -172,6 +172,10 @@ std::vector<Record> ProcessFile::records(const Part* parts, uint32_t in_part_eac
   return all;
 }
 
+std::vector<MoveRecord> ProcessFile::moves() const {
+  return records<MoveRecord>(&header_->moves_recorded, kMoves, header_->moves, kMoves);
+}
+
 std::vector<RemoteRecord> ProcessFile::remotes() const {
   return records<RemoteRecord>(header_->remote_parts, kRemotesInPart, header_->remotes, kRemotes);
 }
@@ -281,6 +285,8 @@ void JobRun::sum_up() {
   for (const ProcessFile& p : processes)
     matrix_shift = std::max(matrix_shift, static_cast<int>(p.header().remote_shift));
   for (size_t i = 0; i < processes.size(); ++i) sum_up_process(static_cast<uint32_t>(i));
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const RankMove& a, const RankMove& b) { return a.seconds < b.seconds; });
   sum_up_calls();
   for (Family& f : families)
     if (f.least == INT32_MAX) f.least = 0;
@@ -307,9 +313,27 @@ void JobRun::sum_up_process(uint32_t number) {
     time.call = static_cast<uint16_t>(s.call);
     time.ns += s.ns;
   }
+  add_moves(file);
   add_families(file);
   add_remotes(file);
   coarsen_matrix();
+}
+
+void JobRun::add_moves(const ProcessFile& file) {
+  const ProfileHeader& h = file.header();
+  if (!(h.flags & kMoving)) return;
+  ranks_move = true;
+  gain.moves += h.moves;
+  const uint64_t start = start_on_host(file);
+  for (const MoveRecord& m : file.moves()) {
+    if (m.rank < 0 || m.rank >= world_size || m.from < 0 || m.from >= h.processes) continue;
+    moves.push_back({to_seconds(m.ns - std::min(m.ns, start)), m.rank, m.from, h.process});
+    gain.homecomings += m.rank >= h.first_rank && m.rank - h.first_rank < h.ranks;
+  }
+  gain.busiest = std::max(gain.busiest, to_seconds(h.program_cpu_ns));
+  uint64_t own = 0;
+  for (int32_t i = 0; i < h.ranks; ++i) own += file.rank(i).cpu_ns;
+  gain.at_home = std::max(gain.at_home, to_seconds(own));
 }
 
 void JobRun::sum_up_rank(uint32_t number, int32_t local) {
@@ -576,6 +600,18 @@ std::string algorithms_of(const Family& family, const std::string& collective,
             (collective.empty() ? name : name.substr(collective.size() + 1)) + " " +
             number_words(family.runs[i]);
   }
+  return text;
+}
+
+std::string words_of_moves(const JobRun& run) {
+  if (!run.ranks_move) return "";
+  const BalanceGain& gain = run.gain;
+  std::string text = "ranks have moved " + number_words(gain.moves) + " times, " +
+                     number_words(gain.homecomings) + " of these home; the busiest process has " +
+                     "computed for " + seconds_words(gain.busiest) +
+                     ", where its own ranks ran it would have been " + seconds_words(gain.at_home);
+  if (run.moves.size() < gain.moves)
+    text += " (" + number_words(gain.moves - run.moves.size()) + " moves were not recorded)";
   return text;
 }
 

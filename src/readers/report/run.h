@@ -44,6 +44,7 @@ class ProcessFile {
   /// The family with this number; nullptr: there is none. REQUIRES: i < kFamilies.
   const FamilyRecord* family(int i) const { return in_part<FamilyRecord>(header_->families[i]); }
   std::vector<CollectiveRecord> collectives_of(const FamilyRecord& family) const;
+  std::vector<MoveRecord> moves() const;
   std::vector<RemoteRecord> remotes() const;
   std::vector<SiteRecord> sites() const;
   /// REQUIRES: the index is below header().columns, rows or memory_rows. A file without columns has
@@ -176,6 +177,20 @@ struct Family {
   uint64_t runs[counters::kAlgorithms] = {};  ///< how often all processes ran each algorithm
 };
 
+/// A rank has gone from one process to another.
+struct RankMove {
+  double seconds = 0;  ///< since the job's first MPI_Init on that host
+  int32_t rank = 0, from = 0, to = 0;
+};
+
+/// What moves of ranks have gained (mpiexec -balance), in processor time.
+struct BalanceGain {
+  uint64_t moves = 0;        ///< all that were made
+  uint64_t homecomings = 0;  ///< of those in JobRun::moves
+  double busiest = 0;        ///< seconds for which the busiest process has run its program
+  double at_home = 0;        ///< and that one whose own ranks have run longest, wherever they were
+};
+
 class JobRun {
  public:
   /// Adds all files in the folder.
@@ -195,9 +210,12 @@ class JobRun {
 
   // Filled by sum_up():
   int32_t world_size = 0;
-  uint64_t samples = 0;     ///< the largest number of any process
-  uint64_t looks = 0;       ///< at each rank; the smallest number of any process
-  double seconds = 0;       ///< from the first MPI_Init to the last sample
+  uint64_t samples = 0;         ///< the largest number of any process
+  uint64_t looks = 0;           ///< at each rank; the smallest number of any process
+  double seconds = 0;           ///< from the first MPI_Init to the last sample
+  bool ranks_move = false;      ///< mpiexec -balance
+  std::vector<RankMove> moves;  ///< by time, without those that no process had room for
+  BalanceGain gain;
   double init_seconds = 0;  ///< the slowest process, from its start to the return of MPI_Init
   std::vector<RankSum> ranks;
   CallTotals calls[kCallCount];
@@ -218,6 +236,7 @@ class JobRun {
   void sum_up_process(uint32_t number);
   void sum_up_rank(uint32_t number, int32_t local);
   void add_flows(const ProcessFile& file, int32_t local);
+  void add_moves(const ProcessFile& file);
   void add_families(const ProcessFile& file);
   /// The time of the first MPI_Init on the file's host.
   uint64_t start_on_host(const ProcessFile& file) const;
@@ -247,6 +266,9 @@ std::string costliest_place(const JobRun& run, int32_t rank);
 
 /// Empty, or the reason why times are unreliable.
 std::string words_of_looks(const JobRun& run);
+
+/// Empty where ranks stay in their processes; else how often they have moved, and what it gained.
+std::string words_of_moves(const JobRun& run);
 
 /// Empty, or how many files were refused, and why the first one was.
 std::string words_of_refused(const JobRun& run);

@@ -92,7 +92,10 @@ std::string to_text(const JobRun& run) {
   if (run.processes.empty()) return text;
   static constexpr const char* kWayNames[kWays] = {"in a process", "by shared memory",
                                                    "by the network"};
-  text += time_lines(run) + "fgmpi:   messages:";
+  text += time_lines(run);
+  if (const std::string moves = words_of_moves(run); !moves.empty())
+    text += "fgmpi:   " + moves + "\n";
+  text += "fgmpi:   messages:";
   bool any = false;
   for (int w = 0; w < kWays; ++w) {
     if (!run.ways[w].messages) continue;

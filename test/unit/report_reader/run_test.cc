@@ -205,6 +205,44 @@ TEST(ReportedRun, FamiliesOfProcessesAreJoinedByTheirPlace) {
 
 // ---- Damaged files ------------------------------------------------------------------------------
 
+TEST(ReportedRun, MovesOfRanksAreThoseOfAllProcessesByTime) {
+  Folder folder;
+  for (int32_t process : {0, 1}) {
+    ReportFile file(4 * process, 4, 8);
+    ProfileHeader* h = file.header();
+    h->flags = kMoving;
+    h->process = process;
+    h->processes = 2;
+    h->init_ns = 1'000'000'000 + static_cast<uint64_t>(process);
+    h->last_ns = 9'000'000'000;
+    h->program_cpu_ns = process ? 3'000'000'000 : 4'000'000'000;
+    for (int32_t i = 0; i < 4; ++i) file.rank(i)->cpu_ns = process ? 500'000'000 : 1'250'000'000;
+    h->moves = process ? 2 : 5000;
+    h->moves_recorded = file.make_part(sizeof(MoveRecord) * kMoves);
+    auto* moves = file.in_part<MoveRecord>(h->moves_recorded);
+    if (process) {
+      moves[0] = {2'000'000'000, 1, 0};
+      moves[1] = {4'000'000'000, 9, 0};  // there is no rank 9
+    } else {
+      for (uint64_t i = 0; i < kMoves; ++i) moves[i] = {3'000'000'000 + i, i % 2 ? 1 : 5, 1};
+    }
+    file.write(folder.file("report-a-" + std::to_string(process)));
+  }
+  const JobRun run = read(folder);
+  check_outputs(run);
+  ASSERT_EQ(run.moves.size(), kMoves + 1);
+  EXPECT_DOUBLE_EQ(run.moves[0].seconds, 1);
+  EXPECT_EQ(run.moves[0].rank, 1);
+  EXPECT_EQ(run.moves[0].from, 0);
+  EXPECT_EQ(run.moves[0].to, 1);
+  EXPECT_EQ(run.gain.moves, 5002u);
+  EXPECT_EQ(run.gain.homecomings, kMoves / 2u);  // those of rank 1, which begins in process 0
+  EXPECT_EQ(words_of_moves(run),
+            "ranks have moved 5,002 times, 1,024 of these home; the busiest process has computed "
+            "for 4 s, where its own ranks ran it would have been 5 s (2,953 moves were not "
+            "recorded)");
+}
+
 TEST(DamagedFile, ATruncatedOneIsRefusedWithItsLength) {
   const ReportFile whole(0, 3, 3);
   for (size_t bytes : {size_t{0}, size_t{1}, kHeaderBytes - 1, kHeaderBytes, kHeaderBytes + 900,

@@ -435,9 +435,37 @@ function showStacks(bins) {
     overRanks(e, width);
   });
 }
+/** Marks in a row of the timeline where its rank has moved, with the process to which it has come where there is room. */
+function drawMoves(context, style, moves, rank, top, height, width) {
+  let free = LEFT;  // words of moves before it end there
+  for (const [at, moved, , to] of moves || []) {
+    if (moved !== rank) continue;
+    const x = LEFT + (width - LEFT) * Math.min(at / (data.run.seconds || 1), 1), words = number(to);
+    context.fillStyle = style.getPropertyValue('--text');
+    context.fillRect(x - 1, top, 2, height);
+    if (height < 10 || x < free) continue;
+    context.font = '9px system-ui, sans-serif';
+    context.textAlign = 'left';
+    context.fillText(words, x + 2, top + height - 1);
+    free = x + 4 + context.measureText(words).width;
+    context.font = '12px system-ui, sans-serif';
+  }
+}
+/** What moves have gained, and the first of them. */
+function showMoves(moves, words) {
+  if (!moves) return;
+  const listed = 40;
+  $('moves').append(make('h3', {}, 'Ranks that have moved'), make('p', {}, words.charAt(0).toUpperCase() + words.slice(1) + '.'));
+  if (!moves.length) return;
+  $('moves').append(make('p', {class: 'hint'}, 'Marks in the rows are moves of the rank, with the process to which it has come. What a rank does is shown wherever it is.'));
+  table('moves', [['time', (m) => seconds(m[0])], ['rank', (m) => number(m[1])], ['from process', (m) => number(m[2])],
+    ['to process', (m) => number(m[3])]], moves.slice(0, listed));
+  if (moves.length > listed) $('moves').append(make('p', {class: 'hint'}, `${number(moves.length - listed)} more are not listed.`));
+}
 function showTimeline() {
   const t = data.timeline, used = new Set(t.rows.flatMap((r) => [...r[1]]));
   $('legend').append(legend(DOING.filter((d, i) => i && used.has(String(i)))));
+  showMoves(t.moves, t.text);
   const canvas = $('rows'), height = Math.max(8, Math.min(22, Math.floor(640 / Math.max(t.rows.length, 1))));
   drawn(canvas.parentElement, (width) => {
     const ratio = devicePixelRatio || 1, context = canvas.getContext('2d'), style = getComputedStyle(document.body);
@@ -455,6 +483,7 @@ function showTimeline() {
         context.fillStyle = colors[+codes[i]];
         context.fillRect(x(i), row * height, x(i + 1) - x(i), height - 1);
       }
+      drawMoves(context, style, t.moves, rank, row * height, height - 1, width);
       context.fillStyle = soft;
       context.textAlign = 'right';
       if (row % Math.ceil(14 / height) === 0) context.fillText(number(rank), LEFT - 6, Math.max(row * height + height / 2 + 4, 10));
