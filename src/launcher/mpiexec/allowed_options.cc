@@ -79,13 +79,13 @@ Status check_checkpoints(const LaunchPlan& plan, const std::vector<ProgramSectio
 
 Status check_balance(const LaunchPlan& plan, bool tracked) {
   if (!plan.balance) return {};
-  if (plan.check || !plan.report.file.empty() || plan.report.progress || tracked ||
-      plan.explore.wanted || !plan.replay.empty() || !plan.record.file.empty() ||
-      !plan.rewind.file.empty() || !plan.predict.machine.empty() || plan.checkpoint.any() ||
-      plan.survives)
-    return error(MPI_ERR_ARG,
-                 "-balance: allowed beside it are -summary, -n, -nfg, -ranks, and options that set "
-                 "variables or name hosts");
+  if (plan.check || plan.report.progress || tracked || plan.explore.wanted ||
+      !plan.replay.empty() || !plan.record.file.empty() || !plan.rewind.file.empty() ||
+      !plan.predict.machine.empty() || plan.checkpoint.any() || plan.survives)
+    return error(
+        MPI_ERR_ARG,
+        "-balance: allowed beside it are -summary, -report, -n, -nfg, -ranks, and options that set "
+        "variables or name hosts");
   return {};
 }
 

@@ -26,8 +26,8 @@ Status check_recording(const LaunchPlan& plan, const std::vector<ProgramSection>
 /// As check_recording(), for -checkpoint and -restart.
 Status check_checkpoints(const LaunchPlan& plan, const std::vector<ProgramSection>& sections,
                          bool tracked);
-/// As check_recording(), for -balance. The library of a balanced job and a tool both define the MPI
-/// functions in front of the library's.
+/// As check_recording(), for -balance. The library of a balanced job defines the MPI functions in
+/// front of the library's, and only the reporter knows it.
 Status check_balance(const LaunchPlan& plan, bool tracked);
 /// Reads a time such as 500ms, 30s, 10m or 2h; a number alone is one of seconds. None: it is no
 /// time of at least a millisecond.

@@ -78,9 +78,12 @@ class Parser {
     // The reporter is in front of the meter: it comes later.
     if (!plan->predict.machine.empty())
       FGMPI_TRY(set_up_tool(setting_.predict, plan->predict, setting_.meter));
-    if (plan->balance)
+    if (plan->balance) {
       FGMPI_TRY(set_up_tool(setting_.balance, plan->report.summary, setting_.checkpointer));
-    else if (plan->report.any() && !recorded)
+      plan->report.summary &= !plan->report.file.empty();  // its own line needs no reporter
+    }
+    // It is in front of the library of -balance: it comes later.
+    if (plan->report.any() && !recorded)
       FGMPI_TRY(set_up_tool(setting_.report, plan->report, setting_.reporter));
     if (!plan->rewind.file.empty()) {
       plan->rewind.debugger = sections_[0].program;

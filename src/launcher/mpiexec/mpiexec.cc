@@ -61,7 +61,7 @@ Starts P processes that host C ranks each: P x C ranks in all.
   -check-report F   writes the report to F, too: its name ends in .json, .sarif or .html
   -report F.html    writes a page about the run: time, messages, communicators, memory (docs/reporting.md)
   -summary          prints the first part of it at the end
-  -balance          ranks move to processes of their host that have less to do (docs/moving.md); with -summary: says so
+  -balance          ranks move to processes of their host that have less to do (docs/moving.md); -summary, -report: say so
   -progress         shows on the terminal how far the job is
   -explore          tries all orders that make a difference, with all ranks in one process: docs/exploring.md
   -explore=60s      for so long; -explore=10000: so many executions
@@ -444,7 +444,7 @@ int main(int argc, char** argv) {
     return predicted.run([&] { return fgmpi::launcher::run_hydra(hydra, arguments.data()); });
   if (checkpointed.wanted()) return checkpointed.run(plan.checkpoint, hydra, arguments.data());
   if (plan.check) return checked.run(hydra, arguments.data(), plan.check_reports);
-  if (plan.report.any() && !plan.balance) return report();
+  if (plan.report.any()) return report();
   execv(hydra.c_str(), arguments.data());
   refuse(hydra + ": " + std::strerror(errno));
 }

@@ -346,15 +346,16 @@ TEST(CommandLine, CheckpointsRefuseWhatTheyDoNotKnow) {
 }
 
 TEST(CommandLine, BalanceRefusesWhatItDoesNotKnow) {
-  for (const char* line : {"-balance -check p", "-balance -report r.html p", "-balance -track b p",
-                           "-balance -progress p", "-balance -explore p", "-balance -predict m p",
-                           "-balance -record f p", "-balance -checkpoint a p", "-balance -ft p"}) {
+  for (const char* line : {"-balance -check p", "-balance -track b p", "-balance -progress p",
+                           "-balance -explore p", "-balance -predict m p", "-balance -record f p",
+                           "-balance -checkpoint a p", "-balance -ft p"}) {
     const std::string made = plan_of(line);
     EXPECT_TRUE(made.starts_with("error: -")) << line << ": " << made;
   }
   EXPECT_EQ(plan_of("-balance=1 p"), "error: -balance=1: allowed is -balance without a value");
   EXPECT_EQ(plan_of("-balance -n 2 -nfg 3 p"), plan_of("-n 2 -nfg 3 p"));
   EXPECT_EQ(plan_of("-balance -summary -n 2 -nfg 3 p"), plan_of("-n 2 -nfg 3 p"));
+  EXPECT_EQ(plan_of("-balance -report r.html -n 2 -nfg 3 p"), plan_of("-n 2 -nfg 3 p"));
 }
 
 TEST(CommandLine, Resize) {
