@@ -59,8 +59,10 @@ class MovedRanks {
   static Table::iterator lower_bound(Table& table, uint32_t key);
   static uint32_t find(const Table& table, uint32_t key);
 
+  // The debugger and fgmpi-info read both (DebugPlaces).
   Table processes_;  ///< world rank -> process
   Table visitors_;   ///< local index -> world rank
 };
+static_assert(sizeof(MovedRanks) == 6 * sizeof(void*), "read by the debugger script");
 
 }  // namespace fgmpi

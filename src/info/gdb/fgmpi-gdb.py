@@ -1,6 +1,7 @@
 """Finegrain MPI in gdb: the ranks (proclets) of a process or core file.
 
-    info proclets         every rank of the process: world rank, state, the MPI call it waits in
+    info proclets         every rank of the process: world rank, state, the MPI call it waits in; where ranks move
+                          (mpiexec -balance): in which process those of this one are, and visitors from others
     proclet RANK          backtrace of the rank with this world rank
     proclet RANK symbols  loads the symbols of the rank's images (the program's, private libraries' and those of what the
                           rank has loaded), for breakpoints and variables
@@ -20,9 +21,9 @@ import gdb.unwinder
 
 FIELDS = (
     "version proclet_bytes ranks rank_count first_world_rank current context wait state stack_low "
-    "stack_size image_region image_stride image_count program_base images pack_words image_first image_bytes"
+    "stack_size image_region image_stride image_count program_base images pack_words image_first image_bytes places"
 ).split()
-VERSION = 7
+VERSION = 8
 STATES = ["ready", "running", "waiting", "sleeping", "finished"]
 PT_LOAD, PF_W = 1, 2  # ELF: a segment with memory; it is writable
 PAGE, PIECE = 4096, 1 << 20
@@ -71,8 +72,47 @@ def table(address=None):
     return values
 
 
-def proclet(t, index):
-    """Returns the data of rank number `index` of this process."""
+def pairs(begin, end):
+    """Returns pairs of 32-bit numbers in memory as a dictionary."""
+    return dict(struct.iter_unpack("<II", read(begin, end - begin))) if end > begin else {}
+
+
+class Places:
+    """Where ranks are that have moved: `away`, the processes of ranks that are known to be away from home; `visitors`, the world
+    ranks of those of others that are here, by their numbers; `own`, how many ranks have begun here."""
+
+    def __init__(self, t):
+        self.first = t["first_world_rank"]
+        self.away, self.visitors, self.processes, self.own = {}, {}, [], t["rank_count"]
+        if t["places"]:
+            moved, processes, count, self.own = struct.unpack("<4Q", read(t["places"], 32))
+            away, away_end, _, visitors, visitors_end, _ = struct.unpack("<6Q", read(moved, 48))
+            self.away, self.visitors = pairs(away, away_end), pairs(visitors, visitors_end)
+            self.processes = list(struct.iter_unpack("<Ii", read(processes, 8 * count)))
+
+    def rank_of(self, index):
+        """Returns the world rank with this number here; None: no rank has it now."""
+        return self.first + index if index < self.own else self.visitors.get(index)
+
+    def index_of(self, rank):
+        """Returns the number of a world rank that has begun here, or is here; None: it is another one."""
+        visitor = [index for index, world in self.visitors.items() if world == rank]
+        return rank - self.first if 0 <= rank - self.first < self.own else visitor[0] if visitor else None
+
+    def is_away(self, index):
+        return index < self.own and self.first + index in self.away
+
+    def process(self, number):
+        """Returns "process 1 (pid 4711)"."""
+        pid = self.processes[number][1] if number < len(self.processes) else 0
+        return "process %d (%s)" % (number, "pid %d" % pid if pid else "of another host")
+
+    def home_of(self, rank):
+        return self.process(max(number for number, (first, _) in enumerate(self.processes) if first <= rank))
+
+
+def proclet(t, places, index):
+    """Returns the data of the rank with number `index` in this process."""
     at = t["ranks"] + index * t["proclet_bytes"]
     state = read(at + t["state"], 1)[0]
     context, packed = word(at + t["context"]), False
@@ -83,7 +123,10 @@ def proclet(t, index):
         context = moved & 0xFFFFFFFFFFFC if moved & 3 == 1 else 0
     return {
         "index": index,
-        "rank": t["first_world_rank"] + index,
+        "rank": places.rank_of(index),
+        "image": places.rank_of(index) - places.first,
+        "visitor": index >= places.own,
+        "away": places.process(places.away[places.first + index]) if places.is_away(index) else None,
         "context": context,
         "packed": packed,
         "wait": word(at + t["wait"]),
@@ -137,19 +180,20 @@ LOADED = gdb.fgmpi_loaded = getattr(gdb, "fgmpi_loaded", {})  # ranks, and addre
 COPIES = gdb.fgmpi_copies = getattr(gdb, "fgmpi_copies", {})  # descriptors of copies of files, by their paths
 
 
-def images_of(t, index):
-    """Yields (path, load address) of each module of which the rank has an image that gdb has not loaded itself."""
+def images_of(t, index, visits=False):
+    """Yields (path, load address) of each module of which the rank has an image that gdb has not loaded itself. `index`: of the
+    image, from the first one of this process. Those of a rank of another process that visits this one are at their distance, too."""
     at = t["images"]
     while at:
         at, path, region, stride, first, count = struct.unpack("<6Q", read(at, 6 * 8))
-        if first <= index < first + count:
+        if visits or first <= index < first + count:
             yield gdb.Value(path).cast(gdb.lookup_type("char").pointer()).string(), region + (index - first) * stride
 
 
-def load_symbols(t, index):
+def load_symbols(t, index, visits=False):
     """Loads the symbols of a rank's images. gdb itself loads image 0 of the program and of its libraries; the other images have
     the same symbols at other addresses."""
-    for path, base in images_of(t, index):
+    for path, base in images_of(t, index, visits):
         if base not in LOADED:
             path = path or gdb.current_progspace().filename
             LOADED[base] = (index, base + entry_of(path))
@@ -182,7 +226,7 @@ def renamed(path):
     return "/proc/self/fd/%d" % COPIES[path]
 
 
-def print_variable(t, index, name):
+def print_variable(t, p, name):
     """Prints a rank's variable, at its address in image 0 plus the distance of the images. gdb's own lookup would find a global
     of that name in image 0 only."""
     program = gdb.lookup_objfile(gdb.current_progspace().filename)
@@ -192,8 +236,8 @@ def print_variable(t, index, name):
     value = symbol.value()
     if value.address is None:
         raise gdb.GdbError("%s is not kept in memory" % name)
-    at = int(value.address)
-    if t["image_first"] <= index < t["image_count"]:
+    at, index = int(value.address), p["image"]
+    if p["visitor"] or t["image_first"] <= index < t["image_count"]:
         at += t["image_region"] + (index - t["image_first"]) * t["image_stride"] - t["program_base"]
     print("%s = %s" % (name, gdb.Value(at).cast(value.type.pointer()).dereference()))
 
@@ -201,7 +245,7 @@ def print_variable(t, index, name):
 def backtrace(t, p):
     if p["state"] == "finished":
         raise gdb.GdbError("rank %d has finished" % p["rank"])
-    load_symbols(t, p["index"])
+    load_symbols(t, p["image"], p["visitor"])
     if p["running"]:
         gdb.execute("backtrace")
         return
@@ -234,10 +278,16 @@ class InfoProclets(gdb.Command):
 
     def invoke(self, argument, from_tty):
         t = table()
+        places = Places(t)
         print("  %-8s %-10s %s" % ("rank", "state", "in"))
         for index in range(t["rank_count"]):
-            p = proclet(t, index)
-            print("%s %-8d %-10s %s" % ("*" if p["running"] else " ", p["rank"], p["state"], waits_in(p)))
+            if places.rank_of(index) is None:
+                continue  # a visitor has had the number
+            p = proclet(t, places, index)
+            state, where = ("away", p["away"]) if p["away"] else (p["state"], waits_in(p))
+            if p["visitor"]:
+                where += "%svisitor from %s" % (", " if where else "", places.home_of(p["rank"]))
+            print("%s %-8d %-10s %s" % ("*" if p["running"] else " ", p["rank"], state, where))
 
 
 class Proclet(gdb.Command):
@@ -249,16 +299,21 @@ class Proclet(gdb.Command):
     def invoke(self, argument, from_tty):
         words = gdb.string_to_argv(argument)
         t = table()
-        first, count = t["first_world_rank"], t["rank_count"]
-        allowed = "allowed: proclet RANK [bt|symbols|print NAME], RANK from %d to %d" % (first, first + count - 1)
-        if not words or not words[0].isdigit() or not first <= int(words[0]) < first + count:
+        places = Places(t)
+        allowed = "allowed: proclet RANK [bt|symbols|print NAME], RANK from %d to %d" % (places.first, places.first + places.own - 1)
+        for visitor in sorted(places.visitors.values()):
+            allowed += ", %d" % visitor
+        index = places.index_of(int(words[0])) if words and words[0].isdigit() else None
+        if index is None:
             raise gdb.GdbError(allowed)
-        p = proclet(t, int(words[0]) - first)
+        p = proclet(t, places, index)
         what = words[1] if len(words) > 1 else "bt"
+        if p["away"]:
+            raise gdb.GdbError("rank %d has moved: it is in %s" % (p["rank"], p["away"]))
         if what == "symbols":
-            load_symbols(t, p["index"])
+            load_symbols(t, p["image"], p["visitor"])
         elif what == "print" and len(words) == 3:
-            print_variable(t, p["index"], words[2])
+            print_variable(t, p, words[2])
         elif what == "bt":
             backtrace(t, p)
         else:

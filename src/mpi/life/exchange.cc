@@ -19,6 +19,8 @@
 #include "mpi/life/peer_failures.h"
 #include "mpi/life/process.h"
 #include "mpi/life/runtime.h"
+#include "privatize/load/rank_heaps.h"
+#include "proclet-sched/coroutine/debug_table.h"
 #include "transport/host_id.h"
 #include "transport/registry.h"
 
@@ -27,6 +29,7 @@ namespace {
 
 struct PeerReach {
   uint32_t ranks = 0;
+  int pid = 0;  ///< 0: on another host
   bool reached = false;
 };
 
@@ -102,9 +105,20 @@ Status publish_and_collect(size_t t, const liveness::Card& card, std::vector<Pee
     ring->add(p, theirs);
     if (job_survives_failures()) remember_card(p, theirs);
     if (t == 0) g_hosts.add(theirs.host_id);
+    if (theirs.host_id == card.host_id) (*peers)[p].pid = theirs.pid;
     if (t == 0 && p == 0) dynamic::set_own_job_uid(b.job() + value);
   }
   return {};
+}
+
+/// Shows the debugger which processes there are, where ranks may move.
+void show_processes(const std::vector<PeerReach>& peers) {
+  if (!privatize::rank_slots_are_files()) return;
+  static sched::DebugPlaces places;
+  auto* processes = new sched::DebugProcess[peers.size()];  // for as long as the process lives
+  for (uint32_t p = 0; p < peers.size(); ++p) processes[p] = {g_av.first(p), peers[p].pid};
+  places = {&g_av.moved(), processes, peers.size(), g_av.my_count()};
+  fgmpi_debug_table.places = &places;
 }
 
 Status init_address_vector(const std::vector<PeerReach>& peers) {
@@ -135,7 +149,10 @@ Status exchange_addresses(pt2pt::Setup* setup) {
   for (; t < me.transports.size() && reached < peers.size(); ++t) {
     std::vector<std::string> addresses;
     FGMPI_TRY(publish_and_collect(t, card, &peers, &addresses, &ring));
-    if (t == 0) FGMPI_TRY(init_address_vector(peers));
+    if (t == 0) {
+      FGMPI_TRY(init_address_vector(peers));
+      show_processes(peers);
+    }
     for (uint32_t p = 0; p < peers.size(); ++p) {
       if (peers[p].reached || !me.transports[t]->reaches(addresses[p])) continue;
       uint64_t local = 0;

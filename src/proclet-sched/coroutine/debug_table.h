@@ -5,7 +5,8 @@
 //   offsets in a proclet: context, wait, state, stack_low, stack_size |
 //   image region | image stride | image count | load address of the program |
 //   first of the modules' images | words of the packer, one a rank, or 0 |
-//   the rank whose image is at the start of the region | bytes of an image
+//   the rank whose image is at the start of the region | bytes of an image |
+//   where ranks are that have moved, or 0 where ranks stay in their processes
 //
 // A suspended proclet's context points to:
 //   x86-64: fpu state, rip, rbp, 128 bytes without meaning; the other registers are in the frames
@@ -29,8 +30,24 @@ struct DebugImages {
   uint64_t region = 0, stride = 0, first = 0, count = 0;
 };
 
+/// A process of the job.
+struct DebugProcess {
+  uint32_t first_rank;  ///< world rank of its first one
+  int32_t pid;          ///< 0: it is on another host
+};
+
+/// Where ranks are, in a job whose ranks may move. Layout as above.
+struct DebugPlaces {
+  /// Two vectors (three pointers each) of two 32-bit numbers: world rank and process of ranks that
+  /// are known to be away from home; number here and world rank of ranks of others that are here.
+  const void* moved_ranks = nullptr;
+  const DebugProcess* processes = nullptr;
+  uint64_t process_count = 0;
+  uint64_t own_ranks = 0;  ///< ranks that have begun here, in front of all others
+};
+
 struct DebugTable {
-  uint64_t version = 7;
+  uint64_t version = 8;
   uint64_t proclet_bytes = sizeof(Proclet);
   Proclet* ranks = nullptr;
   uint64_t rank_count = 0;
@@ -45,8 +62,10 @@ struct DebugTable {
   DebugImages* images = nullptr;
   const uint64_t* pack_words = nullptr;
   uint64_t image_first = 1, image_bytes = 0;
+  const DebugPlaces* places = nullptr;
 };
-static_assert(sizeof(DebugTable) == 19 * 8 && sizeof(DebugImages) == 6 * 8,
+static_assert(sizeof(DebugTable) == 20 * 8 && sizeof(DebugPlaces) == 4 * 8 &&
+                  sizeof(DebugImages) == 6 * 8,
               "read by the debugger script");
 
 /// Adds the images to the list that the debugger reads, which stores the pointer. One thread at a
