@@ -148,6 +148,46 @@ std::string mark_of_peer(const pt2pt::Peer& to) {
   return kPeer + std::to_string(to.process) + "." + std::to_string(to.local) + kPeer;
 }
 
+/// Where the ranks of a process are, read from its memory. Ranks that stay where they are have
+/// their numbers in the process, from its first world rank on.
+class PlacesInMemory {
+ public:
+  PlacesInMemory(const Hosted& process, const ProcessMemory& memory)
+      : first_(process.table.first_world_rank), own_(process.table.rank_count) {
+    sched::DebugPlaces places;
+    uint64_t tables[6];
+    if (!process.table.places ||
+        !memory.read(reinterpret_cast<uint64_t>(process.table.places), &places, sizeof places) ||
+        !memory.read(reinterpret_cast<uint64_t>(places.moved_ranks), tables, sizeof tables))
+      return;
+    own_ = places.own_ranks;
+    away_ = pairs(memory, tables[0], tables[1]);
+    visitors_ = pairs(memory, tables[3], tables[4]);
+  }
+  /// Those that have begun there.
+  uint64_t own_ranks() const { return own_; }
+  /// The world rank with this number, if it is in the process.
+  std::optional<uint32_t> rank_at(uint64_t i) const {
+    const auto visitor = visitors_.find(static_cast<uint32_t>(i));
+    if (i >= own_)
+      return visitor == visitors_.end() ? std::nullopt : std::optional(visitor->second);
+    const auto rank = static_cast<uint32_t>(first_ + i);
+    return away_.count(rank) ? std::nullopt : std::optional(rank);
+  }
+
+ private:
+  static std::map<uint32_t, uint32_t> pairs(const ProcessMemory& memory, uint64_t at,
+                                            uint64_t end) {
+    std::map<uint32_t, uint32_t> out;
+    for (uint32_t pair[2]; at < end && memory.read(at, pair, sizeof pair); at += sizeof pair)
+      out[pair[0]] = pair[1];
+    return out;
+  }
+
+  uint64_t first_, own_;
+  std::map<uint32_t, uint32_t> away_, visitors_;
+};
+
 /// The ranks of a process, read from its memory while it runs.
 class RanksInMemory {
  public:
@@ -158,7 +198,10 @@ class RanksInMemory {
     std::string call, words;
   };
   explicit RanksInMemory(const Hosted& process)
-      : process_(process), memory_(process.pid), waits_(waits_of(process_, memory_)) {}
+      : process_(process),
+        memory_(process.pid),
+        waits_(waits_of(process_, memory_)),
+        places_(process_, memory_) {}
 
   bool read(uint64_t i, RankInMemory* out) const {
     alignas(sched::Proclet) char bytes[sizeof(sched::Proclet)];
@@ -177,7 +220,8 @@ class RanksInMemory {
     if (waits_.readable()) out->words = waits_.words(there);
     return true;
   }
-  const sched::DebugTable& table() const { return process_.table; }
+  std::optional<uint32_t> rank_at(uint64_t i) const { return places_.rank_at(i); }
+  uint64_t own_ranks() const { return places_.own_ranks(); }
 
  private:
   static ForeignWaits waits_of(const Hosted& process, const ProcessMemory& memory) {
@@ -198,6 +242,7 @@ class RanksInMemory {
   Hosted process_;
   ProcessMemory memory_;
   ForeignWaits waits_;
+  PlacesInMemory places_;
 };
 
 void add_by_memory(const RanksInMemory& process, Groups* groups) {
@@ -211,7 +256,8 @@ void add_by_memory(const RanksInMemory& process, Groups* groups) {
       what = "waits in " + rank.call;
       if (!rank.words.empty()) what += " (" + rank.words + ")";
     }
-    (*groups)[what].push_back(static_cast<int32_t>(process.table().first_world_rank + i));
+    if (const auto world = process.rank_at(i))
+      (*groups)[what].push_back(static_cast<int32_t>(*world));
   }
 }
 
@@ -434,10 +480,11 @@ void look_here(const std::vector<pid_t>& family, bool alone, JobPart* part, bool
     Hosted found;
     if (!find_hosted(family[i], &found, denied)) continue;
     part->hosts.insert(host);
+    const RanksInMemory ranks(found);
     part->processes[static_cast<int64_t>(found.table.first_world_rank)] =
-        static_cast<int64_t>(found.table.rank_count);
+        static_cast<int64_t>(ranks.own_ranks());
     part->heaps.add(heaps_of(found));
-    add_by_memory(RanksInMemory(found), &part->groups);
+    add_by_memory(ranks, &part->groups);
   }
 }
 
