@@ -101,6 +101,64 @@ wait $job
 process=
 [ -s run.html ] || { echo "gdb.sh: no report" >&2; cat reported >&2; exit 1; }
 
+# A rank that has moved: rank 1 begins in process 0, and sleeps in process 1.
+cat > moves.c << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+volatile int own;
+static void rest(int n) {
+  own = 100 + n;
+  sleep(100);
+}
+int main(int argc, char** argv) {
+  const long home = syscall(SYS_getpid);
+  int rank, flag;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  while (rank == 1 && syscall(SYS_getpid) == home) MPI_Iprobe(0, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  printf("rank %d home %ld place %ld\n", rank, home, syscall(SYS_getpid));
+  fflush(stdout);
+  rest(rank);
+  MPI_Finalize();
+  return 0;
+}
+END
+"$bin/mpicc" -g -O1 moves.c -o moves || fail "mpicc moves.c"
+FGMPI_HEAP=rank FGMPI_PRIVATIZE=on FGMPI_BALANCE=random:1 "$bin/mpiexec" -n 2 -nfg 2 -genv LD_PRELOAD libfgmpi-checkpoint.so ./moves > moved 2>&1 &
+job=$!
+for _ in $(seq 100); do [ "$(grep -c '^rank' moved)" = 4 ] && break; sleep 0.2; done
+read -r home place <<< "$(sed -n 's/^rank 1 home \([0-9]*\) place \([0-9]*\)$/\1 \2/p' moved)"
+if [ -z "$place" ] || [ "$home" = "$place" ]; then
+  kill $job
+  mv moved out
+  fail "no rank has moved"
+fi
+ask() { # ask PID COMMAND...: what gdb answers in a process of the job
+  local pid=$1
+  shift
+  timeout 100 gdb -nx -batch -iex "add-auto-load-safe-path $prefix" -iex "set debuginfod enabled off" -p "$pid" "$@" > out 2>&1 < /dev/null
+}
+process=$job
+if ! gdb -nx -batch -p "$home" 2>&1 | grep -q 'not permitted'; then
+  ask "$home" -ex 'info proclets' -ex 'proclet 1' -ex 'proclet 2'
+  grep -qE "^  1 +away +process 1 \(pid $place\)$" out || fail "home of a rank that has moved: not where it is"
+  grep -q "rank 1 has moved: it is in process 1 (pid $place)" out || fail "proclet: not where the rank is"
+  grep -q 'allowed: proclet RANK .*RANK from 0 to 1$' out || fail "home: a rank of another process"
+  ask "$place" -ex 'info proclets' -ex 'proclet 1' -ex 'proclet 1 print own' -ex 'proclet 0'
+  grep -qE "^  1 +sleeping +sleep, visitor from process 0 \(pid $home\)$" out || fail "no visitor with its home"
+  [ "$(grep -cE '^[* ] [0-3] +(sleeping|running) ' out)" = 3 ] || fail "not three ranks in the process with a visitor"
+  grep -qE '^#[0-9]+ .* rest \(n=.*\) at .*moves.c:8' out || fail "no backtrace of a visitor"
+  grep -q '^own = 101$' out || fail "not a visitor's own variable"
+  grep -q 'allowed: proclet RANK .*RANK from 2 to 3, 1$' out || fail "a rank that is in another process"
+  "$bin/fgmpi-info" -job $job > out 2>&1
+  grep -qE '^ +4  asleep: ranks 0-3$' out || fail "fgmpi-info: not four ranks that sleep"
+fi
+kill $job
+wait $job
+process=
+
 # The kernel's: of a rank that aborts, while the others wait.
 if [ "$(cat /proc/sys/kernel/core_pattern)" = core ]; then
   (ulimit -c unlimited; FGMPI_NFG=64 timeout 100 ./waits abort > aborted 2>&1)
