@@ -19,18 +19,21 @@ Timeline::Timeline(ProfileHeader* header, Part part, uint64_t column_ns) : heade
 void Timeline::join_columns() {
   for (uint32_t c = 0; c < kColumns; ++c) {
     const bool is_kept = c < kColumns / 2;
+    // The last column in use may be the first of its pair: nothing is known of the other one.
+    const uint32_t second = 2 * c + 1 == header_->columns ? 2 * c : 2 * c + 1;
     const TimeColumn a = is_kept ? columns_[2 * c] : TimeColumn{};
-    const TimeColumn b = is_kept ? columns_[2 * c + 1] : TimeColumn{};
+    const TimeColumn b = is_kept ? columns_[second] : TimeColumn{};
     auto mean = [](uint8_t x, uint8_t y) { return static_cast<uint8_t>((x + y) / 2); };
     // Packed numbers compare like the numbers that they stand for.
     columns_[c] = {std::max(a.rss, b.rss), mean(a.program, b.program), mean(a.mpi, b.mpi)};
     for (uint32_t row = 0; row < header_->rows; ++row)
       set_doing(row, c,
-                is_kept ? static_cast<Doing>(doing_in(rows_ + row * kRowBytes, 2 * c + (c & 1)))
-                        : Doing::kNothing);
+                is_kept
+                    ? static_cast<Doing>(doing_in(rows_ + row * kRowBytes, c & 1 ? second : 2 * c))
+                    : Doing::kNothing);
     for (uint32_t row = 0; row < header_->memory_rows; ++row) {
       uint16_t* cells = memory_of(row);
-      cells[c] = is_kept ? std::max(cells[2 * c], cells[2 * c + 1]) : uint16_t{0};
+      cells[c] = is_kept ? std::max(cells[2 * c], cells[second]) : uint16_t{0};
     }
   }
   header_->column_ns *= 2;

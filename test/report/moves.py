@@ -102,6 +102,7 @@ def balanced(processes, each):
     rows = {row[0]: row[1] for row in data["timeline"]["rows"]}
     for rank in {m[1] for m in data["timeline"]["moves"]} & set(rows):
         seen = sum(code != "0" for code in rows[rank])
+        expect("0" not in rows[rank].strip("0"), f"{what}: rank {rank} has a gap: {rows[rank]}")
         expect(seen > 0.8 * len(rows[rank]), f"{what}: rank {rank} was seen for {seen} of {len(rows[rank])} columns: {rows[rank]}")
 
 
