@@ -218,7 +218,7 @@ struct RemoteRecord {
 inline constexpr uint32_t kRemotes = 1536, kRemotesInPart = 64;
 
 /// A rank has come to the process from another one of its host (mpiexec -balance).
-struct MoveRecord {
+struct ArrivalRecord {
   uint64_t ns;
   int32_t rank, from;
 };

@@ -87,8 +87,8 @@ void MovingRanks::arrive(int32_t from) {
   rank->process = header_->process;
   __atomic_store_n(&live_[p->index], rank, __ATOMIC_RELEASE);
   const uint32_t number = header_->moves;
-  if (number == 0) header_->moves_recorded = make_part(sizeof(MoveRecord) * kMoves);
-  auto* moves = in_part<MoveRecord>(header_, header_->moves_recorded);
+  if (number == 0) header_->moves_recorded = make_part(sizeof(ArrivalRecord) * kMoves);
+  auto* moves = in_part<ArrivalRecord>(header_, header_->moves_recorded);
   if (moves && number < kMoves)
     moves[number] = {static_cast<uint64_t>(now_ns()), rank->world, from};
   header_->moves = number + 1;

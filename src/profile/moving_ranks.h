@@ -3,7 +3,7 @@
 //   the rank's slot      LiveRecord: counts by the rank, times by the sampler of the process where
 //                        the rank is; at one address in all processes, so a call may end elsewhere
 //   its home's file      RankRecord: a copy, made at each look of the home's sampler
-//   the file of the      MoveRecord: one for each arrival of a rank
+//   the file of the      ArrivalRecord: one for each arrival of a rank
 //   process it comes to
 //
 // So each rank has one history, whose parts need not be put together. A process without time for a

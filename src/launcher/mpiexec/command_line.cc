@@ -82,7 +82,7 @@ class Parser {
       FGMPI_TRY(set_up_tool(setting_.balance, plan->report.summary, setting_.checkpointer));
       plan->report.summary &= !plan->report.file.empty();  // its own line needs no reporter
     }
-    // It is in front of the library of -balance: it comes later.
+    // The reporter stands in front of the library of -balance, so it is set up later.
     if (plan->report.any() && !recorded)
       FGMPI_TRY(set_up_tool(setting_.report, plan->report, setting_.reporter));
     if (!plan->rewind.file.empty()) {

@@ -172,8 +172,8 @@ std::vector<Record> ProcessFile::records(const Part* parts, uint32_t in_part_eac
   return all;
 }
 
-std::vector<MoveRecord> ProcessFile::moves() const {
-  return records<MoveRecord>(&header_->moves_recorded, kMoves, header_->moves, kMoves);
+std::vector<ArrivalRecord> ProcessFile::moves() const {
+  return records<ArrivalRecord>(&header_->moves_recorded, kMoves, header_->moves, kMoves);
 }
 
 std::vector<RemoteRecord> ProcessFile::remotes() const {
@@ -325,7 +325,7 @@ void JobRun::add_moves(const ProcessFile& file) {
   ranks_move = true;
   gain.moves += h.moves;
   const uint64_t start = start_on_host(file);
-  for (const MoveRecord& m : file.moves()) {
+  for (const ArrivalRecord& m : file.moves()) {
     if (m.rank < 0 || m.rank >= world_size || m.from < 0 || m.from >= h.processes) continue;
     moves.push_back({to_seconds(m.ns - std::min(m.ns, start)), m.rank, m.from, h.process});
     gain.homecomings += m.rank >= h.first_rank && m.rank - h.first_rank < h.ranks;

@@ -44,7 +44,7 @@ class ProcessFile {
   /// The family with this number; nullptr: there is none. REQUIRES: i < kFamilies.
   const FamilyRecord* family(int i) const { return in_part<FamilyRecord>(header_->families[i]); }
   std::vector<CollectiveRecord> collectives_of(const FamilyRecord& family) const;
-  std::vector<MoveRecord> moves() const;
+  std::vector<ArrivalRecord> moves() const;
   std::vector<RemoteRecord> remotes() const;
   std::vector<SiteRecord> sites() const;
   /// REQUIRES: the index is below header().columns, rows or memory_rows. A file without columns has

@@ -218,8 +218,8 @@ TEST(ReportedRun, MovesOfRanksAreThoseOfAllProcessesByTime) {
     h->program_cpu_ns = process ? 3'000'000'000 : 4'000'000'000;
     for (int32_t i = 0; i < 4; ++i) file.rank(i)->cpu_ns = process ? 500'000'000 : 1'250'000'000;
     h->moves = process ? 2 : 5000;
-    h->moves_recorded = file.make_part(sizeof(MoveRecord) * kMoves);
-    auto* moves = file.in_part<MoveRecord>(h->moves_recorded);
+    h->moves_recorded = file.make_part(sizeof(ArrivalRecord) * kMoves);
+    auto* moves = file.in_part<ArrivalRecord>(h->moves_recorded);
     if (process) {
       moves[0] = {2'000'000'000, 1, 0};
       moves[1] = {4'000'000'000, 9, 0};  // there is no rank 9
