@@ -115,7 +115,7 @@ def deadlock():
 
 
 def main():
-    moved = sum(at_random(seed, processes, each) for seed, processes, each in [(1, 2, 4), (2, 3, 2), (3, 4, 1), (4, 2, 16)])
+    moved = sum(at_random(seed, processes, each) for seed, processes, each in [(1, 1, 1), (1, 1, 4), (1, 2, 4), (2, 3, 2), (2, 2, 3), (3, 4, 1), (4, 2, 64)])
     expect(moved > 100, f"only {moved} moves at random")
     balanced(2, 8)
     balanced(3, 6)
