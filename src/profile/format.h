@@ -273,6 +273,7 @@ enum HeaderFlag : uint32_t {
   kError = 2,     ///< an error of MPI ended the job; ProfileHeader::error has its text
   kFinished = 4,  ///< all ranks have called MPI_Finalize
   kMoving = 8,    ///< ranks may go to other processes of their host
+  kAborted = 16,  ///< where ranks move: one has called MPI_Abort here
 };
 
 struct ProfileHeader {

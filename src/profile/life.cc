@@ -99,6 +99,7 @@ void record_deadlock() {
 void record_error_text(int, const char* text) {
   std::snprintf(g_process.header->error, sizeof g_process.header->error, "%s", text);
   g_process.header->flags |= kError;
+  if (g_moving) sample_now();
 }
 
 /// Returns false where the file has no room.

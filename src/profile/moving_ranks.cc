@@ -40,6 +40,10 @@ LiveRecord* MovingRanks::running() const {
 
 uint32_t MovingRanks::cell_of(uint16_t call) const {
   LiveRecord* rank = running();
+  if (rank && call == kCall_MPI_Abort) {  // the last look before the process is killed
+    header_->flags |= kAborted;
+    sample_now();
+  }
   return rank ? cell_in(rank, call) : kCellsAt;
 }
 

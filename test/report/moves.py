@@ -114,12 +114,20 @@ def deadlock():
     expect(check_chains("deadlock", data, 3, ended=False) > 0, "deadlock: no moves", text)
 
 
+def abort():
+    """A rank calls MPI_Abort, where it is away or at home."""
+    for seed in range(1, 7):
+        text, data = random_moves(seed, "stencil", 2, 3, 25, 96, "abort", status=1)
+        expect("a rank called MPI_Abort" in data["run"]["end"], f"random:{seed}: the end: {data['run']['end']}", text)
+
+
 def main():
     moved = sum(at_random(seed, processes, each) for seed, processes, each in [(1, 1, 1), (1, 1, 4), (1, 2, 4), (2, 3, 2), (2, 2, 3), (3, 4, 1), (4, 2, 64)])
     expect(moved > 100, f"only {moved} moves at random")
     balanced(2, 8)
     balanced(3, 6)
     deadlock()
+    abort()
     _, data = run(["-n", "2", "-nfg", "2", f"{FOLDER}/moving", "5", "1"])
     expect(data["timeline"]["moves"] is None and data["timeline"]["text"] == "", "moves of a job whose ranks stay")
     print(f"ok, {moved} moves at random")

@@ -369,8 +369,10 @@ namespace {
 /// enough. Where a rank has called MPI_Abort, signals only ended the remaining processes.
 std::string words_of_signal(const JobRun& run) {
   if (run.end.launcher_killed) return "";
-  for (const RankSum& r : run.ranks)
-    if (r.now == kCall_MPI_Abort + 1) return " (a rank called MPI_Abort)";
+  bool aborts = false;
+  for (const RankSum& r : run.ranks) aborts |= r.now == kCall_MPI_Abort + 1;
+  for (const ProcessFile& p : run.processes) aborts |= (p.header().flags & kAborted) != 0;
+  if (aborts) return " (a rank called MPI_Abort)";
   if (const int number = run.end.launcher_signal)
     return format(" (mpiexec was sent signal %d, \"%s\")", number, strsignal(number));
   for (const int number : {run.end.status, run.end.status - 128})

@@ -22,7 +22,8 @@ static long draw(int rank, int size, double zoom) {
   long steps = 0;
   for (int row = 0; row < kRows; ++row)
     for (int column = 0; column < kWidth; ++column)
-      steps += steps_of(-0.6 + (column * 3.0 / kWidth - 1.5) / zoom, ((rank * kRows + row) * 2.4 / (size * kRows) - 1.9) / zoom);
+      steps += steps_of(-0.6 + (column * 3.0 / kWidth - 1.5) / zoom,
+                        ((rank * kRows + row) * 2.4 / (size * kRows) - 1.9) / zoom);
   return steps;
 }
 
