@@ -43,7 +43,8 @@ def check_chains(what, data, each, ended=True):
     """Each move begins where the rank was; at first and in the end it is at home. Returns how many moves there are."""
     place = {}
     for _, rank, start, to in data["timeline"]["moves"]:
-        expect(start == place.get(rank, rank // each) and to != start, f"{what}: rank {rank} goes from {start} to {to}, but is in {place.get(rank)}")
+        at = place.get(rank, rank // each)
+        expect(start == at and to != start, f"{what}: rank {rank} goes from {start} to {to}, but is in {at}")
         place[rank] = to
     away = {rank: at for rank, at in place.items() if at != rank // each}
     expect(not ended or not away, f"{what}: ranks end away from home: {away}")
@@ -66,8 +67,9 @@ def messages(data):
 
 
 def check_moving(what, data, size, steps):
-    check_counts(what, data, {"MPI_Isend": [steps * size, 100 * steps * size], "MPI_Irecv": [steps * size, 0], "MPI_Waitall": [steps * size, 0],
-                              "MPI_Sendrecv": [steps * size, 8 * steps * size], "MPI_Allreduce": [steps * size, 8 * steps * size],
+    all_steps = steps * size
+    check_counts(what, data, {"MPI_Isend": [all_steps, 100 * all_steps], "MPI_Irecv": [all_steps, 0], "MPI_Waitall": [all_steps, 0],
+                              "MPI_Sendrecv": [all_steps, 8 * all_steps], "MPI_Allreduce": [all_steps, 8 * all_steps],
                               "MPI_Start": [2 * size, 80 * size], "MPI_Recv": [2 * size, 0], "MPI_Finalize": [size, 0]})
     wanted = {(rank, (rank + 1) % size): [2 * steps + 2, 108 * steps + 80] for rank in range(size)}
     expect(messages(data) == wanted, f"{what}: messages {messages(data)}")
@@ -122,7 +124,8 @@ def abort():
 
 
 def main():
-    moved = sum(at_random(seed, processes, each) for seed, processes, each in [(1, 1, 1), (1, 1, 4), (1, 2, 4), (2, 3, 2), (2, 2, 3), (3, 4, 1), (4, 2, 64)])
+    shapes = [(1, 1, 1), (1, 1, 4), (1, 2, 4), (2, 3, 2), (2, 2, 3), (3, 4, 1), (4, 2, 64)]
+    moved = sum(at_random(*shape) for shape in shapes)
     expect(moved > 100, f"only {moved} moves at random")
     balanced(2, 8)
     balanced(3, 6)
