@@ -17,13 +17,13 @@ enum { kPage = 4096, kPages = 4, kBytes = kPage * kPages };
 static int rank, size, must;
 static pid_t home;
 
-#define CHECK(holds)                                                                          \
-  do {                                                                                        \
-    if (!(holds)) {                                                                           \
-      fprintf(stderr, "%s:%d: rank %d (%d): expected " #holds "\n", __FILE__, __LINE__, rank, \
-              errno);                                                                         \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                           \
-    }                                                                                         \
+#define CHECK(holds)                                                                         \
+  do {                                                                                       \
+    if (!(holds)) {                                                                          \
+      fprintf(stderr, "%s:%d: rank %d (%d): expected %s\n", __FILE__, __LINE__, rank, errno, \
+              #holds);                                                                       \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                          \
+    }                                                                                        \
   } while (0)
 
 static int is_away(void) { return (pid_t)syscall(SYS_getpid) != home; }
