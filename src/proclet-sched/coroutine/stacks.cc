@@ -89,6 +89,7 @@ void StackRegion::take(uint32_t count, size_t stack_size, const StackPlaces& pla
 void StackRegion::visit(size_t stack_size, const StackPlaces& place, bool fresh) {
   use_places(1, stack_size, place);
   guard_ = StackGuard::kMprotect;
+  keeps_guards_ = true;
   if (!fresh) return;
   if (const int protection = protection_of_stacks(); protection & PROT_EXEC)
     mprotect(low(0), stack_size_, protection);
@@ -97,12 +98,12 @@ void StackRegion::visit(size_t stack_size, const StackPlaces& place, bool fresh)
 
 void StackRegion::release() {
   if (base_ && owned_) munmap(base_, static_cast<uint64_t>(count_) * slot_size_);
-  if (base_ && !owned_) remove_guards();
+  if (base_ && !owned_ && !keeps_guards_) remove_guards();
   base_ = nullptr;
   count_ = 0;
   record_bytes_ = 0;
   owned_ = true;
-  in_file_ = false;
+  in_file_ = keeps_guards_ = false;
 }
 
 /// Later stacks in these places may be larger.

@@ -47,7 +47,7 @@ class StackRegion {
   /// the records that are part of them.
   void take(uint32_t count, size_t stack_size, const StackPlaces& places);
   /// As take(), for the one stack of a rank that comes from another process. `fresh`: its guard is
-  /// installed; else it has been before.
+  /// installed; else it has been before. It stays after release(), for the rank's next visit.
   void visit(size_t stack_size, const StackPlaces& place, bool fresh);
   void release();
 
@@ -81,9 +81,10 @@ class StackRegion {
   size_t slot_size_ = 0;    ///< from one slot to the next
   size_t guard_bytes_ = 0;  ///< from the start of a slot to its stack
   size_t stack_size_ = 0;
-  size_t record_bytes_ = 0;  ///< at the end of each stack (StackPlaces)
-  bool owned_ = true;        ///< release() unmaps the slots
-  bool in_file_ = false;     ///< the slots are shared memory
+  size_t record_bytes_ = 0;    ///< at the end of each stack (StackPlaces)
+  bool owned_ = true;          ///< release() unmaps the slots
+  bool in_file_ = false;       ///< the slots are shared memory
+  bool keeps_guards_ = false;  ///< release() leaves the guards
   uint32_t count_ = 0;
   uint32_t canary_from_ = 0;  ///< slots from here on have canaries
   StackGuard guard_ = StackGuard::kGuardPages;

@@ -9,8 +9,10 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <functional>
 #include <random>
@@ -648,6 +650,28 @@ TEST(Stacks, ARegionOfEachGuardKind) {
     EXPECT_EQ(reinterpret_cast<size_t>(region.top(i)) % 64, 0u);
   }
   EXPECT_EQ(colours.size(), StackRegion::kColours);
+}
+
+TEST(Stacks, TheGuardOfAVisitorStaysForItsNextVisit) {
+  constexpr size_t kSlot = 1 << 20, kStackSize = 256 << 10;
+  void* slot = mmap(nullptr, kSlot, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(slot, MAP_FAILED);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  auto is_guarded = [&] { return write(ends[1], slot, 1) < 0 && errno == EFAULT; };
+  EXPECT_FALSE(is_guarded());
+  const StackPlaces place{static_cast<char*>(slot), kSlot, kSlot / 2, 0, 0, 0, true};
+  for (const bool fresh : {true, false, false}) {
+    StackRegion region;
+    region.visit(kStackSize, place, fresh);
+    EXPECT_TRUE(is_guarded());
+    memset(region.low(0), 7, kStackSize);
+  }
+  EXPECT_TRUE(is_guarded());
+  close(ends[0]);
+  close(ends[1]);
+  munmap(slot, kSlot);
 }
 
 /// The stack size of the ranks of a process with several, which follows from `ulimit -s`.
