@@ -46,24 +46,28 @@ struct ProcessSlots {
   uint64_t process = 0, processes = 1;
 };
 
-/// A rank that goes from one process of a host to another while the job runs, as bytes that any
-/// channel between the two can carry. Its memory stays where it is: the slots of such a job are in
-/// memory files (FGMPI_BALANCE), and the other process maps the slot at the same addresses.
-struct MovingRank {
-  RankRoot root;
-  void* frame = nullptr;        ///< in its stack: where it goes on
-  void* descriptors = nullptr;  ///< in its slot: what it has open
-  void* signals = nullptr;      ///< in its slot: signals of its home, where it has handlers
+/// Where the slot of a rank is, for other processes of the host.
+struct RankSlot {
   uint64_t world_rank = 0;
   /// The memory file with its slot: of this process, under this descriptor, with the slots of these
   /// world ranks.
   int32_t home = 0, file = -1;
   uint64_t home_first = 0;
   uint32_t home_count = 0;
-  int32_t giver = 0;        ///< the process that it has left
-  uint64_t departure = 0;   ///< counts what the giver has given
-  uint64_t code = 0;        ///< a hash of where the giver has its code
-  uint64_t folder[2] = {};  ///< device and inode of the giver's working folder
+};
+
+/// A rank that goes from one process of a host to another while the job runs, as bytes that any
+/// channel between the two can carry. Its memory stays where it is: the slots of such a job are in
+/// memory files (FGMPI_BALANCE), and the other process maps the slot at the same addresses.
+struct MovingRank : RankSlot {
+  RankRoot root;
+  void* frame = nullptr;        ///< in its stack: where it goes on
+  void* descriptors = nullptr;  ///< in its slot: what it has open
+  void* signals = nullptr;      ///< in its slot: signals of its home, where it has handlers
+  int32_t giver = 0;            ///< the process that it has left
+  uint64_t departure = 0;       ///< counts what the giver has given
+  uint64_t code = 0;            ///< a hash of where the giver has its code
+  uint64_t folder[2] = {};      ///< device and inode of the giver's working folder
   int32_t saved_errno = 0;
 };
 

@@ -98,6 +98,8 @@ class Images {
   };
   ImageCost cost_of(size_t m) const;  ///< of a protected image of module m
   ImageCost cost_of_image(ImageLayout layout) const;
+  /// Mappings that an image takes in the layout that was chosen. REQUIRES: prepare() was called.
+  size_t mappings_per_image() const { return mappings_per_image_; }
   /// How many ranks the limits on mappings and memory allow now. REQUIRES: prepare() was called.
   uint32_t ranks_that_fit(ImageLayout layout) const;
   /// The distance of two images, and the bytes of one with the alignment that it needs.

@@ -4,17 +4,20 @@
 
 #include <fcntl.h>
 #include <fenv.h>
+#include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/checkpoint_link.h"
@@ -34,6 +37,8 @@
 #include "privatize/load/rank_heaps.h"
 #include "privatize/load/saved_ranks.h"
 #include "proclet-sched/coroutine/jump.h"
+#include "proclet-sched/coroutine/limits.h"
+#include "proclet-sched/coroutine/stacks.h"
 #include "proclet-sched/coroutine/visitors.h"
 #include "proclet-sched/threads/threads.h"
 
@@ -43,6 +48,7 @@ namespace fgmpi::privatize {
 namespace {
 
 using checkpoint::MovingRank;
+using checkpoint::RankSlot;
 using Deliver = void(const MovingRank*, void*);
 
 /// What the proclet of a rank waits for at home while the rank is elsewhere.
@@ -80,8 +86,12 @@ struct RankMoves {
   std::vector<MappedSlots> mapped;
   std::vector<GivenRank> given;
   uint64_t departures = 0;
-  std::vector<uint64_t> prepared;  ///< world ranks whose slots have code and a guard here
-  std::string reason;              ///< outlives the call that returns it
+  /// World ranks whose slots have code and a guard here; true: they have been here.
+  std::unordered_map<uint64_t, bool> prepared;
+  int64_t room = 0;   ///< for so many more of them there are mappings, at least
+  bool full = false;  ///< there was no room when mappings were counted last
+  std::chrono::steady_clock::time_point count_again;
+  std::string reason;  ///< outlives the call that returns it
   /// The rank that is leaving, when nothing of it runs any more.
   MovingRank leaving;
   Deliver* deliver = nullptr;
@@ -155,7 +165,6 @@ const char* describe(MovingRank* rank) {
   if (const char* reason = describe_other_mapping(p->index)) return reason;
   if (const char* reason = list_descriptors(p->index, &rank->descriptors)) return reason;
   rank->root.layer = p->tool;
-  rank->world_rank = p->slot;
   rank->giver = getpid();
   rank->code = moves().code;
   return nullptr;
@@ -167,22 +176,6 @@ void forget_description(MovingRank* rank) {
   std::free(rank->root.lines);
   std::free(rank->descriptors);
   rank->root.actions = rank->root.lines = rank->descriptors = nullptr;
-}
-
-/// Where the rank's home is: here, or where it was when the rank came.
-void describe_home(uint32_t index, MovingRank* rank) {
-  if (const VisitingRank* visitor = find_visitor(index)) {
-    const MovingRank& came = visitor->came;
-    rank->home = came.home;
-    rank->file = came.file;
-    rank->home_first = came.home_first;
-    rank->home_count = came.home_count;
-    return;
-  }
-  rank->home = getpid();
-  rank->file = slot_places().file;
-  rank->home_first = first_world_rank();
-  rank->home_count = g_program.ranks;
 }
 
 /// The last thing that runs of a rank that leaves, on the host stack.
@@ -223,7 +216,7 @@ void finish_leaving(void*) {
     forget_description(&frame.rank);
     return reason;
   }
-  describe_home(sched::running()->index, &frame.rank);
+  static_cast<RankSlot&>(frame.rank) = slot_of_running_rank();
   fegetenv(&frame.modes);
   if (__builtin_setjmp(frame.goes_on_at) == 0) {
     constexpr size_t kRedZone = 256;
@@ -250,8 +243,32 @@ const char* reason_against(const MovingRank& rank) {
   return nullptr;
 }
 
+/// Are there mappings for one more slot? Counts all mappings of the process now and then: the
+/// program and libraries make some, too.
+bool has_room_for_slot() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kCountAgain(100);
+  constexpr int kCostShare = 50;  // a count of many mappings takes long: at most 2 % of the time
+  constexpr int64_t kMostUncounted = 256;
+  // The guard, stack, image and heap of a slot are mappings of their own.
+  const int64_t each = 4 + static_cast<int64_t>(g_images.mappings_per_image());
+  RankMoves& all = moves();
+  const Clock::time_point now = Clock::now();
+  if (now >= all.count_again || (all.room == 0 && !all.full)) {
+    const int64_t most = sched::max_map_count() - sched::max_map_count() / 8;
+    const int64_t left = most - sched::mappings_in_use() - sched::promised_mappings();
+    all.room = std::clamp<int64_t>(left / each, 0, kMostUncounted);
+    all.full = all.room == 0;
+    const Clock::time_point end = Clock::now();
+    all.count_again = end + std::max<Clock::duration>(kCountAgain, kCostShare * (end - now));
+  }
+  if (all.room == 0) return false;
+  --all.room;
+  return true;
+}
+
 /// Maps the slots of the rank's home, unless they are mapped.
-const char* map_home(const MovingRank& rank) {
+const char* map_home(const RankSlot& rank) {
   const auto is_home = [&](const MappedSlots& slots) { return slots.first == rank.home_first; };
   if (std::any_of(moves().mapped.begin(), moves().mapped.end(), is_home)) return nullptr;
   char path[64];
@@ -268,25 +285,27 @@ const char* map_home(const MovingRank& rank) {
   return nullptr;
 }
 
+bool is_own(uint64_t world_rank) { return world_rank - first_world_rank() < g_program.ranks; }
+
+char* slot_of_world_rank(uint64_t world_rank) {
+  const auto here = static_cast<int64_t>(world_rank) - static_cast<int64_t>(first_world_rank());
+  return slot_places().slots + here * static_cast<int64_t>(slot_places().stride);
+}
+
 /// Makes the proclet and the image of a rank whose home is another process.
 const char* make_visitor(const MovingRank& rank, uint32_t* index) {
-  if (const char* reason = map_home(rank)) return reason;
+  if (const char* reason = prepare_visit(rank)) return reason;
   RankMoves& all = moves();
   const heap::SlotPlaces& places = slot_places();
-  const auto here =
-      static_cast<int64_t>(rank.world_rank) - static_cast<int64_t>(first_world_rank());
-  char* const slot = places.slots + here * static_cast<int64_t>(places.stride);
+  char* const slot = slot_of_world_rank(rank.world_rank);
   const uintptr_t image = reinterpret_cast<uintptr_t>(slot) + places.images;
-  const bool fresh =
-      std::find(all.prepared.begin(), all.prepared.end(), rank.world_rank) == all.prepared.end();
-  if (fresh)
-    if (const Status mapped = g_images.map_code(image); !mapped.ok()) return refuse(mapped.what());
+  bool& has_been_here = all.prepared.at(rank.world_rank);
   const Status added =
       sched::add_visitor({slot, places.stride, places.stacks_end, slot_record_bytes(),
                           static_cast<uint32_t>(rank.world_rank), 0, true},
-                         fresh, index);
+                         !has_been_here, index);
   if (!added.ok()) return refuse(added.what());
-  if (fresh) all.prepared.push_back(rank.world_rank);
+  has_been_here = true;
   add_slot_of_visitor(*index, rank.world_rank);
   g_images.add_visitor(*index, image);
   auto made = std::make_unique<Image>();
@@ -316,6 +335,26 @@ void prepare_for_visitors() {
   moves().code = hash_of_code();
   const int now = personality(0xffffffff);
   if (now < 0 || !(now & ADDR_NO_RANDOMIZE)) moves().impossible = "addresses are random";
+}
+
+RankSlot slot_of_running_rank() {
+  const sched::Proclet* p = sched::running();
+  if (const VisitingRank* visitor = find_visitor(p->index)) return visitor->came;
+  return {p->slot, getpid(), slot_places().file, first_world_rank(), g_program.ranks};
+}
+
+const char* prepare_visit(const RankSlot& rank) {
+  if (is_own(rank.world_rank) || moves().prepared.count(rank.world_rank)) return nullptr;
+  if (!has_room_for_slot()) return "the process has no more mappings left (vm.max_map_count)";
+  if (const char* reason = map_home(rank)) return reason;
+  char* const slot = slot_of_world_rank(rank.world_rank);
+  const Status mapped = g_images.map_code(reinterpret_cast<uintptr_t>(slot) + slot_places().images);
+  if (!mapped.ok()) return refuse(mapped.what());
+  if (mprotect(slot, sched::guard_bytes(), PROT_NONE) != 0)
+    return refuse(std::string("mprotect of a guard: ") + std::strerror(errno));
+  // What was mapped before one of these failed stays, and is mapped again at the next try.
+  moves().prepared.emplace(rank.world_rank, false);
+  return nullptr;
 }
 
 Image* image_of_visitor(uint32_t index) {
@@ -387,9 +426,8 @@ const char* fgmpi_give_rank(void (*deliver)(const MovingRank* rank, void* data),
 
 const char* fgmpi_take_rank(const MovingRank* rank, uint32_t* index) {
   if (const char* reason = reason_against(*rank)) return reason;
-  const uint64_t own = rank->world_rank - first_world_rank();
-  const bool comes_home = own < g_program.ranks;
-  *index = static_cast<uint32_t>(own);
+  const bool comes_home = is_own(rank->world_rank);
+  *index = static_cast<uint32_t>(rank->world_rank - first_world_rank());
   if (!comes_home)
     if (const char* reason = make_visitor(*rank, index)) return reason;
   if (const char* reason = fetch_descriptors(*index, rank->descriptors, rank->giver)) {

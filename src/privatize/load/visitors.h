@@ -7,7 +7,9 @@
 // R's stack, image, heap and what the library keeps for its program are in its slot, so a move
 // copies nothing: A forgets where R's stack pointer was, and B goes on there. B maps A's file when
 // the first rank of A comes, and the program's code into R's slot when R first comes; both stay, so
-// that later moves make no mapping. In A the slot stays mapped, too.
+// that later moves make no mapping. In A the slot stays mapped, too. The system allows a process
+// only so many mappings (vm.max_map_count): an eighth of these is left to all else, and a rank for
+// which B has none left is refused (prepare_visit()).
 //
 // What is outside of the slot goes along: the rank's unfinished lines of output, handlers of
 // signals, streams (in the C library's list of all), descriptors (rank_descriptors.h). A rank stays
@@ -25,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/checkpoint_link.h"
 #include "proclet-sched/sched.h"
 
 namespace fgmpi::privatize {
@@ -33,6 +36,12 @@ struct Image;
 
 /// Called once, before ranks run, where their slots are in files.
 void prepare_for_visitors();
+/// The slot of the running rank.
+checkpoint::RankSlot slot_of_running_rank();
+/// Maps the slot of a rank that may come, so that a later fgmpi_take_rank() makes no mapping.
+/// Returns nullptr, or why the rank cannot come; the words hold until the next call. REQUIRES:
+/// called on the stack with which the process began.
+const char* prepare_visit(const checkpoint::RankSlot& rank);
 /// The image of a visitor.
 Image* image_of_visitor(uint32_t index);
 /// A slot that is in a memory file.
