@@ -2,12 +2,17 @@
 // objects, which stay at home (base/checkpoint_link.h).
 //
 //   giver   fgmpi_move_rank(): the endpoint leaves, then the rank; its record follows as a notice
-//   taker   the rank gets a proclet, an endpoint, and away from home a RankState for messages alone
+//   taker   the rank gets a proclet, an endpoint, and away from home a RankState for its messages.
+//           Before a rank goes somewhere for the first time, its process asks whether it can be
+//           mapped there; otherwise the rank stays where it is
 //   home    calls of the rank arrive as notices, and are made by a helper of the rank there
 //
 // Thread rule: one thread. Notices are handled inside poll: nothing there switches.
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/checkpoint_link.h"
 #include "base/error_line.h"
@@ -35,11 +40,40 @@ using checkpoint::MovingRank;
 
 /// What a notice about ranks that move says, in place of a context id.
 enum MoveNotice : uint64_t {
-  kRecord,   ///< a rank comes
-  kArrived,  ///< to the giver: it has come
-  kCall,     ///< to its home: a helper is to make this call
-  kReturned  ///< to the rank: the call has returned
+  kRecord,    ///< a rank comes
+  kArrived,   ///< to the giver: it has come
+  kCall,      ///< to its home: a helper is to make this call
+  kReturned,  ///< to the rank: the call has returned
+  kMayCome,   ///< to a process: has it room for a rank?
+  kAnswer     ///< the answer
 };
+
+/// A rank asks whether it can be mapped in a process.
+struct RoomQuestion {
+  checkpoint::RankSlot slot;
+  uint64_t process = 0;  ///< which asks
+};
+struct RoomAnswer {
+  uint64_t world = 0, has_room = 0;
+};
+
+/// A rank of this process that waits for the answer. On its stack.
+struct RoomWait {
+  sched::Proclet* rank;
+  bool parked = false, answered = false, has_room = false;
+};
+
+/// What is known of the room in other processes, for ranks that leave this one.
+struct RoomElsewhere {
+  std::unordered_map<uint32_t, RoomWait*> waits;  ///< by world rank
+  std::unordered_set<uint64_t> mapped;            ///< process << 32 | world rank
+  std::unordered_map<uint32_t, int64_t> full;     ///< process: when it was, in seconds
+};
+/// Made when it is first used, and never destroyed: ranks may move until the process ends.
+RoomElsewhere& room_elsewhere() {
+  static auto* made = new RoomElsewhere;
+  return *made;
+}
 
 bool g_ranks_move = false;
 
@@ -135,6 +169,24 @@ void send_call(sched::Proclet* visitor, const LayerCall& call, uint64_t number) 
   pt2pt::notify(g_av.process_of(world), pt2pt::kNoticeMove, kCall, &made, sizeof made);
 }
 
+void answer_question(const RoomQuestion& question) {
+  const bool has_room = privatize::prepare_visit(question.slot) == nullptr;
+  const RoomAnswer answer = {question.slot.world_rank, has_room};
+  pt2pt::notify(static_cast<uint32_t>(question.process), pt2pt::kNoticeMove, kAnswer, &answer,
+                sizeof answer);
+}
+
+bool note_answer(const RoomAnswer& answer) {
+  auto& waits = room_elsewhere().waits;
+  const auto found = waits.find(static_cast<uint32_t>(answer.world));
+  if (found == waits.end() || found->second->answered) return false;
+  RoomWait* wait = found->second;
+  wait->answered = true;
+  wait->has_room = answer.has_room != 0;
+  if (wait->parked) sched::ready(wait->rank);
+  return true;
+}
+
 template <class Notice>
 bool read(const void* data, size_t bytes, Notice* out) {
   if (bytes != sizeof *out) return false;
@@ -147,6 +199,8 @@ bool handle(uint32_t from, uint64_t what, const void* data, size_t bytes) {
   MoveRecord record;
   CallForRank call;
   ReturnedCall returned;
+  RoomQuestion question;
+  RoomAnswer answer;
   switch (what) {
     case kRecord:
       if (!read(data, bytes, &record) || record.rank.world_rank >= g_av.world_size()) return false;
@@ -168,6 +222,14 @@ bool handle(uint32_t from, uint64_t what, const void* data, size_t bytes) {
     case kReturned:
       return read(data, bytes, &returned) &&
              sched::end_call_elsewhere(returned.number, static_cast<uint8_t>(returned.phase));
+    case kMayCome:
+      if (!read(data, bytes, &question) || question.process != from ||
+          question.slot.world_rank >= g_av.world_size())
+        return false;
+      sched::call_on_host([&] { answer_question(question); });
+      return true;
+    case kAnswer:
+      return read(data, bytes, &answer) && note_answer(answer);
   }
   return false;
 }
@@ -203,6 +265,33 @@ std::string reason_against_move(uint32_t process) {
   return std::string(pt2pt::may_depart(rank->world_rank, p->index).what());
 }
 
+/// Can the running rank, which may go there, be mapped there? Asks where that is not known. May
+/// switch.
+bool has_room_for_rank(uint32_t process) {
+  static constexpr sched::WaitSite kAsks{"a move to another process of the host"};
+  const uint32_t world = comm::rank_state()->world_rank;
+  RoomElsewhere& known = room_elsewhere();
+  const uint64_t name = uint64_t{process} << 32 | world;
+  if (process == g_av.process_of(world) || known.mapped.count(name)) return true;
+  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
+                          std::chrono::steady_clock::now().time_since_epoch())
+                          .count();
+  if (const auto full = known.full.find(process); full != known.full.end() && full->second == now)
+    return false;
+  RoomWait wait{sched::current()};
+  known.waits[world] = &wait;
+  const RoomQuestion question = {privatize::slot_of_running_rank(), g_av.me()};
+  pt2pt::notify(process, pt2pt::kNoticeMove, kMayCome, &question, sizeof question);
+  wait.parked = true;
+  while (!wait.answered) sched::park(&kAsks);
+  known.waits.erase(world);
+  if (wait.has_room)
+    known.mapped.insert(name);
+  else
+    known.full[process] = now;
+  return wait.has_room;
+}
+
 }  // namespace
 
 }  // namespace fgmpi::mpi
@@ -212,6 +301,9 @@ using namespace fgmpi;
 const char* fgmpi_move_rank(uint32_t process) {
   static auto* reason = new std::string;
   *reason = mpi::reason_against_move(process);
+  if (!reason->empty()) return reason->c_str();
+  if (!mpi::has_room_for_rank(process)) return "the process has no room for it";
+  *reason = mpi::reason_against_move(process);  // messages may have come meanwhile
   if (!reason->empty()) return reason->c_str();
   const sched::Proclet* p = sched::current();
   comm::RankState* rank = comm::rank_state();
