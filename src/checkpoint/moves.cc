@@ -70,7 +70,6 @@ const char* reason_against(const LayerRank& rank, bool goes_home) {
     return "it has attached a buffer";
   if (!rank.representations.empty()) return "it has registered a data representation";
   if (rank.kept_by_calls > 0) return "it is in a call of Fortran with an array section";
-  if (rank.opened_groups > 0) return "it has opened a group of collectives";
   const char* reason = nullptr;
   rank.requests.for_each([&](MPI_Request, const VirtualRequest* request) {
     if (!reason) reason = reason_of_request(rank, *request, goes_home);
