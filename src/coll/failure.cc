@@ -96,8 +96,8 @@ int32_t number_of_meeting(const comm::Meeting* m) {
 }
 
 SharedComm* find_comm(uint64_t ctx) {
-  SharedComm* shared = comm::find_shared(comm::ContextId::of_plane(ctx), 0);
-  return shared ? shared : comm::find_shared(comm::ContextId::of_plane(ctx), 1);
+  SharedComm* shared = comm::find_with_members(comm::ContextId::of_plane(ctx), 0);
+  return shared ? shared : comm::find_with_members(comm::ContextId::of_plane(ctx), 1);
 }
 
 uint64_t context_of(const SharedComm* shared, const comm::Meeting* m) {
@@ -376,7 +376,7 @@ bool Failures::check_signature(uint64_t ctx, int32_t tag, pt2pt::Signature signa
     return true;
   }
   if ((ctx & comm::kPlaneMask) != comm::kPlaneColl) return false;
-  SharedComm* shared = comm::find_shared(comm::ContextId::of_plane(ctx));
+  SharedComm* shared = comm::find_with_members(comm::ContextId::of_plane(ctx));
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), tag) : nullptr;
   if (!completed || completed->signature == signature) return false;
@@ -639,7 +639,8 @@ void Failures::on_unmatched(const Unmatched& m) {
 void Failures::answer(uint32_t from, uint64_t ctx, NoticeHeader header) {
   if (find_failed(ctx, number_of(header.tag))) return;
   const OpenTeam* open = find_open(ctx, header.tag);
-  const SharedComm* shared = open ? nullptr : comm::find_shared(comm::ContextId::of_plane(ctx));
+  const SharedComm* shared =
+      open ? nullptr : comm::find_with_members(comm::ContextId::of_plane(ctx));
   const comm::CompletedCollective* completed =
       shared ? comm::find_completed(shared, round_of(ctx), header.tag) : nullptr;
   if (!open && !completed) return;

@@ -50,8 +50,10 @@ void for_each_notified_process(comm::SharedComm* shared, bool tree_only, F&& f) 
 /// 2 if this process hosts members of both groups of an intercommunicator, and so has a SharedComm
 /// for each; else 1.
 inline uint8_t count_local_sides(const comm::SharedComm* shared) {
-  return shared->inter && comm::find_shared(shared->id, 0) && comm::find_shared(shared->id, 1) ? 2
-                                                                                               : 1;
+  return shared->inter && comm::find_with_members(shared->id, 0) &&
+                 comm::find_with_members(shared->id, 1)
+             ? 2
+             : 1;
 }
 
 }  // namespace fgmpi::coll

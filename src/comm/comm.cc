@@ -311,6 +311,10 @@ void finalize_rank(RankState* rank) {
 }
 
 SharedComm* find_shared(ContextId id, uint8_t side) { return g_table.find(id.bits | side); }
+SharedComm* find_with_members(ContextId id, uint8_t side) {
+  SharedComm* shared = find_shared(id, side);
+  return shared && shared->members > 0 ? shared : nullptr;
+}
 
 /// The shared part that visitors have made, which members take over (visit.h); or nullptr.
 static SharedComm* take_over_visited(const CommSpec& spec) {

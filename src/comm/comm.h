@@ -258,6 +258,8 @@ void finalize_rank(RankState* rank);
 
 /// The SharedComm of a context id (and side) in this process, or nullptr.
 SharedComm* find_shared(ContextId id, uint8_t side = 0);
+/// As find_shared(), but nullptr where only visitors use it (visit.h): collectives ignore those.
+SharedComm* find_with_members(ContextId id, uint8_t side = 0);
 /// The properties of a communicator that is about to be made.
 struct CommSpec {
   ContextId id;

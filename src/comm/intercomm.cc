@@ -209,7 +209,7 @@ void merge_action(SharedComm* shared, Meeting* meeting) {
   if (!status.ok()) return fail_all(meeting, status);
   Hierarchy all = build_hierarchy(merged);
   // Where both sides have members in this process, the second action finds what the first has made.
-  SharedComm* made = find_shared(id);
+  SharedComm* made = find_with_members(id);
   if (!made)
     made = make_shared(
         {id, &merged, nullptr, all.members(merged, all.my_index), all.count(), 0, meeting->call});
