@@ -15,6 +15,7 @@
 #include <map>
 #include <utility>
 
+#include "pt2pt/moved_frames.h"
 #include "pt2pt/requests.h"
 
 namespace fgmpi::pt2pt {
@@ -41,6 +42,12 @@ Destination destination_of(const SendOp& op) {
   return {communicator_of(op.envelope.ctx), static_cast<int32_t>(op.to.local)};
 }
 
+/// Where a send goes, now that its rank is known to live at `home`: only what moves with a rank
+/// follows it.
+Peer address_for(const SendOp& op, Peer home) {
+  return is_of_moving_plane(op.envelope.ctx) ? g_av.as_destination(home) : home;
+}
+
 }  // namespace
 
 void set_address_source(AddressSource source) { g_source = source; }
@@ -55,7 +62,7 @@ bool resolve_address(SendOp* op, SendMode mode) {
   Peer peer;
   if (!first || !g_source(op->envelope.ctx, destination.second, &peer)) return false;
   FGMPI_CHECK(stop_waiting_for_address(op));
-  op->to = g_av.as_destination(peer);
+  op->to = address_for(*op, peer);
   return true;
 }
 
@@ -78,7 +85,7 @@ void start_waiting_sends(uint64_t ctx, int32_t rank, Peer peer) {
   g_waiting.erase(it);
   g_count -= static_cast<uint32_t>(sends.size());
   for (const WaitingSend& send : sends) {
-    send.op->to = g_av.as_destination(peer);
+    send.op->to = address_for(*send.op, peer);
     if (send_buffer_at_once(*send.op->buffer, send.op->to, send.op->envelope, send.mode))
       complete_op(send.op);
     else
