@@ -166,6 +166,8 @@ extern "C" __attribute__((visibility("default"))) void fgmpi_call_on_host(void (
 /// frames. Returns nullptr there, or the reason why it stays, in words that hold until the next
 /// call.
 extern "C" __attribute__((visibility("default"))) const char* fgmpi_move_rank(uint32_t process);
+/// Have more messages than this come for the running rank that it has not received?
+extern "C" __attribute__((visibility("default"))) bool fgmpi_has_more_messages(uint32_t than);
 
 /// Behind a call of MPI of the running rank: the process to which it should go on its way
 /// (FGMPI_BALANCE=on), or kStaysHere. That process counts on it, unless fgmpi_decline_process()

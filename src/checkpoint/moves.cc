@@ -17,6 +17,7 @@
 #include "checkpoint/stop.h"
 #include "checkpoint/wrappers.h"
 
+#pragma weak fgmpi_has_more_messages
 #pragma weak fgmpi_move_rank
 #pragma weak fgmpi_process_slots
 
@@ -131,7 +132,14 @@ void note_home(LayerRank& rank) {
 
 bool is_home(const LayerRank& rank) { return slots_here().process == rank.home; }
 
-const char* move_to(LayerRank& rank, uint32_t process) {
+namespace {
+
+/// Each request and each message that waits for the rank is work for a move. With more of either
+/// than this a rank stays where it is, unless it has to go home: it would move all of them again
+/// and again while it works through them.
+constexpr uint32_t kMostToCarry = 1000;
+
+const char* go_to(LayerRank& rank, uint32_t process) {
   advance_requests(rank, true);
   const char* reason = reason_against(rank, process == rank.home);
   if (!reason) {
@@ -150,6 +158,16 @@ const char* move_to(LayerRank& rank, uint32_t process) {
   }
   resume_requests(rank);
   return reason;
+}
+
+}  // namespace
+
+const char* move_to(LayerRank& rank, uint32_t process) {
+  if (rank.initialised && rank.called_by_mpi == 0) {
+    if (rank.requests.size() > kMostToCarry) return "it has many requests";
+    if (fgmpi_has_more_messages(kMostToCarry)) return "many messages wait for it";
+  }
+  return go_to(rank, process);
 }
 
 void forget_requests_here(LayerRank& rank) {
@@ -178,7 +196,7 @@ using Clock = std::chrono::steady_clock;
 const char* try_to_move_home(LayerRank& rank, Clock::duration patience) {
   const Clock::time_point end = Clock::now() + patience;
   const char* reason = nullptr;
-  while (g_moves && rank.has_deputy && (reason = move_to(rank, rank.home)) && Clock::now() < end) {
+  while (g_moves && rank.has_deputy && (reason = go_to(rank, rank.home)) && Clock::now() < end) {
     int flag = 0;
     g_mpi.MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
   }
@@ -209,7 +227,7 @@ void go_home_to_end() {
 const char* try_to_go_home() {
   LayerRank* rank = current_rank();
   if (!g_moves || !rank || !rank->has_deputy) return nullptr;
-  const char* reason = move_to(*rank, rank->home);
+  const char* reason = go_to(*rank, rank->home);
   if (!reason) return nullptr;
   // What keeps the rank beside its sends are things that only the rank itself can end.
   const char* lasting = reason_against(*rank, true);

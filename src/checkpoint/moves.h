@@ -30,8 +30,9 @@ const char* text_of_error(int code);
 void note_home(LayerRank& rank);
 /// Is this process the one in which the rank has begun?
 bool is_home(const LayerRank& rank);
-/// Goes to another process. Returns the reason where the rank stays, in words that hold until the
-/// next call, or nullptr.
+/// Goes to another process, unless the rank has so many requests or messages that they would make
+/// the move long. Returns the reason where the rank stays, in words that hold until the next call,
+/// or nullptr.
 const char* move_to(LayerRank& rank, uint32_t process);
 /// MPI_Finalize of a rank that is away: requests that the program has not freed or completed, and
 /// messages that it has matched and not received, do not keep it.

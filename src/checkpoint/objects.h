@@ -73,6 +73,7 @@ class ObjectTable {
     entries_[index] = std::move(entry);
     return static_cast<int>(kBase | index);
   }
+  size_t size() const { return entries_.size() - free_.size(); }
   /// Returns nullptr where there is no such object.
   Entry* find(int handle) const {
     const auto bits = static_cast<uint32_t>(handle);
@@ -83,6 +84,10 @@ class ObjectTable {
     const uint32_t index = static_cast<uint32_t>(handle) & kIndexMask;
     entries_[index].reset();
     free_.push_back(index);
+    if (free_.size() > kMostIdle && free_.size() == entries_.size()) {
+      entries_.clear();  // for_each() goes over all slots
+      free_.clear();
+    }
   }
   /// Calls action(handle, entry) for each entry, in the order of the handles.
   template <class Action>
@@ -99,6 +104,9 @@ class ObjectTable {
   }
 
  private:
+  /// With more free slots than this and no entry, all slots go.
+  static constexpr size_t kMostIdle = 256;
+
   std::vector<std::unique_ptr<Entry>> entries_;
   std::vector<uint32_t> free_;
 };

@@ -311,3 +311,8 @@ const char* fgmpi_move_rank(uint32_t process) {
                     sched::is_visitor(p) ? rank : nullptr};
   return fgmpi_give_rank(mpi::deliver, nullptr);
 }
+
+bool fgmpi_has_more_messages(uint32_t than) {
+  const pt2pt::Endpoint* at = pt2pt::g_engine.at(sched::current()->index);
+  return at->unexpected.size(than + 1) > than;
+}
