@@ -186,8 +186,7 @@ int64_t advance_requests(LayerRank& rank, bool here) {
   int64_t left = 0;
   for (auto [handle, request] : requests_by(rank, &VirtualRequest::order)) {
     if (!is_under_way(*request)) continue;
-    if (here && (request->persistent || is_at_home(request->real) ||
-                 kPending[request->call] == Pending::kRefused))
+    if (here && (request->persistent || is_at_home(request->real) || is_generalized(*request)))
       continue;
     int flag = 0;
     MPI_Status status = {};
