@@ -259,6 +259,12 @@ Status may_depart(uint32_t world, uint32_t local) {
   return {};
 }
 
+bool messages_follow(uint32_t local) {
+  if (!g_forwarding) return false;
+  const uint32_t world = g_av.global_of_local(local);
+  return world < g_av.world_size() && !g_forwarding->may_depart(world);
+}
+
 Status depart(uint32_t world, uint32_t local, uint32_t process) {
   if (process >= g_av.processes() || process == g_engine.me())
     return error(MPI_ERR_ARG, "process is %u; allowed is another one below %u", process,

@@ -17,7 +17,8 @@
 //   ready         as standard sends, as everywhere in this module
 //   cancelled     the cancel follows its message on all its ways, and finds it where it is; a
 //                 rendezvous that comes back to its process first is withdrawn there
-//   probes        see a message when it is in an endpoint, not while it is held or under way
+//   probes        see a message when it is in an endpoint, not while it is held or under way; one
+//                 that finds nothing waits until all that the rank had has followed it
 //   termination   items and notes are frames, counted like others. Whatever is kept waits for a
 //                 frame that is under way (forwarding.h), so a job that keeps any is not at rest
 //   names         reports show a visitor's world rank; a send names its destination's world rank
@@ -55,6 +56,8 @@ void let_ranks_move(bool move = true);
 
 /// May the rank's endpoint leave? Otherwise the words say what keeps it. `local`: its index here.
 Status may_depart(uint32_t world, uint32_t local);
+/// Has the rank with this index come, and its messages are still on their way?
+bool messages_follow(uint32_t local);
 /// Gives up the endpoint of a rank that leaves for another process. MPI_ERR_ARG, MPI_ERR_PENDING:
 /// nothing has changed.
 Status depart(uint32_t world, uint32_t local, uint32_t process);

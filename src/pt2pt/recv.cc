@@ -1,6 +1,7 @@
 // Receives and probes.
 
 #include "pt2pt/message_decider.h"
+#include "pt2pt/moved_endpoints.h"
 #include "pt2pt/polls.h"
 #include "pt2pt/requests.h"
 #include "pt2pt/sites.h"
@@ -94,7 +95,12 @@ UnexpectedMessage* find_with_progress(Endpoint* at, const Envelope& pattern, con
   if (g_engine.processes() > 1 && g_engine.progress()) u = find_unexpected(at, pattern);
   if (u) return u;
   let_others_run_after_probe(at, pattern, call);
-  return find_unexpected(at, pattern);
+  // The messages of a rank that has moved follow it: it finds again what it has found before.
+  while (!(u = find_unexpected(at, pattern)) && messages_follow(sched::current()->index)) {
+    g_engine.progress();
+    sched::yield();
+  }
+  return u;
 }
 
 bool decided_by_others(const Envelope& pattern) {
