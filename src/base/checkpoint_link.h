@@ -148,6 +148,9 @@ extern "C" __attribute__((visibility("default"))) int fgmpi_make_error_code(int 
 /// (where it began) goes home before it ends. The record can also be taken by its giver.
 extern "C" __attribute__((visibility("default"))) const char* fgmpi_give_rank(
     void (*deliver)(const fgmpi::checkpoint::MovingRank* rank, void* data), void* data);
+/// What keeps the running rank in its process until its program changes that, beside what it does
+/// in MPI; nullptr: nothing. The words hold until the next call.
+extern "C" __attribute__((visibility("default"))) const char* fgmpi_why_rank_stays();
 /// Goes on with a rank that another process has given: it becomes ready, under a number *index
 /// behind those of this process's ranks, or its old one where this is its home. Never switches.
 /// Returns nullptr, or the reason why it cannot run here, with nothing changed; the words hold

@@ -1,6 +1,8 @@
 // How a rank leaves its process, and what keeps it.
 #include "checkpoint/moves.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +22,7 @@
 #pragma weak fgmpi_has_more_messages
 #pragma weak fgmpi_move_rank
 #pragma weak fgmpi_process_slots
+#pragma weak fgmpi_why_rank_stays
 
 namespace fgmpi::checkpoint {
 
@@ -214,7 +217,15 @@ bool has_send_under_way(const LayerRank& rank) {
 }  // namespace
 
 void move_home(LayerRank& rank) {
-  while (g_moves && rank.has_deputy) try_to_move_home(rank, std::chrono::hours(1));
+  while (g_moves && rank.has_deputy) {
+    if (!try_to_move_home(rank, std::chrono::seconds(1))) return;
+    const char* lasting = fgmpi_why_rank_stays();
+    if (!lasting) continue;  // its messages, which come and go
+    dprintf(STDERR_FILENO,
+            "fgmpi: rank %d has to be in its home process for this call, and cannot go there: %s\n",
+            rank.world_rank, lasting);
+    g_mpi.MPI_Abort(MPI_COMM_WORLD, MPI_ERR_OTHER);
+  }
 }
 
 void go_home_to_end() {

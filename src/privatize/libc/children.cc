@@ -23,6 +23,7 @@
 #include "privatize/libc/forks.h"
 #include "privatize/libc/outside_calls.h"
 #include "privatize/libc/rank_streams.h"
+#include "privatize/load/visitors.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
@@ -390,6 +391,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE pid_t fork(void) noexcept {
   static constinit Real<pid_t()> real("fork");
+  try_to_bring_home();
   const pid_t child = must_copy_slot() ? fork_with_slot([]() -> pid_t { return real(); }) : real();
   if (child > 0) record_child(child);
   return child;
@@ -400,6 +402,7 @@ FGMPI_INTERPOSE int posix_spawn(pid_t* child, const char* path,
                                 const posix_spawnattr_t* attributes, char* const argv[],
                                 char* const env[]) {
   pid_t pid;
+  try_to_bring_home();
   const int failed = g_posix_spawn(&pid, path, actions, attributes, argv, env);
   if (failed == 0) record_child(pid);
   if (failed == 0 && child) *child = pid;
@@ -412,6 +415,7 @@ FGMPI_INTERPOSE int posix_spawnp(pid_t* child, const char* file,
                                  char* const env[]) {
   static constinit Real<Spawn> real("posix_spawnp");
   pid_t pid;
+  try_to_bring_home();
   const int failed = real(&pid, file, actions, attributes, argv, env);
   if (failed == 0) record_child(pid);
   if (failed == 0 && child) *child = pid;
@@ -472,6 +476,7 @@ FGMPI_INTERPOSE int system(const char* command) {
 
 FGMPI_INTERPOSE FILE* popen(const char* command, const char* mode) {
   static constinit Real<FILE*(const char*, const char*)> real("popen");
+  try_to_bring_home();
   if (!lets_others_run(__builtin_return_address(0))) return real(command, mode);
   return popen_of_rank(command, mode, __builtin_return_address(0));
 }

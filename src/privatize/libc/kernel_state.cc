@@ -16,6 +16,7 @@
 #include "privatize/internal.h"
 #include "privatize/libc/children.h"
 #include "privatize/libc/waits.h"
+#include "privatize/load/visitors.h"
 #include "proclet-sched/immortal.h"
 
 namespace fgmpi::privatize {
@@ -109,6 +110,7 @@ void block_signals_of_saved_rank(uint64_t signals) {
 using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE int timer_create(clockid_t clock, sigevent* event, timer_t* timer) noexcept {
+  try_to_bring_home();
   const int failed = g_timer_create(clock, event, timer);
   if (!failed && !in_this_library(reinterpret_cast<uintptr_t>(__builtin_return_address(0))))
     record_timer(*timer);

@@ -23,6 +23,7 @@
 #include "privatize/load/guests.h"
 #include "privatize/load/plugins.h"
 #include "privatize/load/rank_heaps.h"
+#include "privatize/load/visitors.h"
 #include "proclet-sched/coroutine/packing.h"
 
 namespace fgmpi::privatize {
@@ -111,6 +112,7 @@ using namespace fgmpi::privatize;
 
 FGMPI_INTERPOSE int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
                                    void* (*function)(void*), void* argument) noexcept {
+  try_to_bring_home();  // variables of this library are those of the home from here on
   using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static auto* real = next_symbol<Create>("pthread_create");
   return create_for_rank(function, argument, EAGAIN,
@@ -122,6 +124,7 @@ FGMPI_INTERPOSE int pthread_create(pthread_t* thread, const pthread_attr_t* attr
 }
 
 FGMPI_INTERPOSE int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
+  try_to_bring_home();  // variables of this library are those of the home from here on
   using Create = int(thrd_t*, thrd_start_t, void*);
   static auto* real = next_symbol<Create>("thrd_create");
   return create_for_rank(function, argument, thrd_nomem,

@@ -20,6 +20,7 @@
 #include "privatize/load/plugins.h"
 #include "privatize/load/real_loader.h"
 #include "privatize/load/standard_abi.h"
+#include "privatize/load/visitors.h"
 #include "privatize/processor/machine_code.h"
 
 namespace fgmpi::privatize {
@@ -78,6 +79,7 @@ void* caller_as_loaded(const void* caller) {
 }
 
 void* open_for_rank(const char* file, int mode) {
+  if (!(mode & RTLD_NOLOAD)) try_to_bring_home();
   uint32_t k = 0;
   calling_image(&k);
   return plugins::open(k, file, mode, caller_as_loaded(__builtin_return_address(0)));

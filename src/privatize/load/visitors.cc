@@ -386,24 +386,32 @@ bool is_visitor_running() {
   return p && sched::is_visitor(p);
 }
 
+/// Brings the running rank home, if it can go; else says what keeps it. Changes no errno.
+const char* reason_not_to_be_home() {
+  if (!on_scheduler_thread() || !on_proclet() || !is_visitor_running()) return nullptr;
+  const auto* hooks = &fgmpi_checkpoint_hooks ? fgmpi_checkpoint_hooks() : nullptr;
+  if (!hooks || !hooks->try_to_go_home) return nullptr;  // a test gives ranks by itself
+  const int error = errno;
+  const char* reason = fgmpi_why_rank_stays();
+  if (!reason) reason = hooks->try_to_go_home();
+  errno = error;
+  return reason;
+}
+
 }  // namespace
 
 bool bring_home(const char* for_what) {
-  if (!on_scheduler_thread() || !on_proclet() || !is_visitor_running()) return true;
-  const auto* hooks = &fgmpi_checkpoint_hooks ? fgmpi_checkpoint_hooks() : nullptr;
-  if (!hooks || !hooks->try_to_go_home) return true;  // a test gives ranks by itself
+  const char* reason = reason_not_to_be_home();
+  if (!reason) return true;
   const int error = errno;
-  MovingRank unused;
-  const char* reason = describe(&unused);  // what it says lasts
-  forget_description(&unused);
-  if (!reason) reason = hooks->try_to_go_home();
-  if (reason)
-    write_error_line(
-        "rank " + std::to_string(sched::running()->slot) + ": " + for_what +
-        " is refused in a process that is not its home, to which it cannot go: " + reason);
+  write_error_line(
+      "rank " + std::to_string(sched::running()->slot) + ": " + for_what +
+      " is refused in a process that is not its home, to which it cannot go: " + reason);
   errno = error;
-  return !reason;
+  return false;
 }
+
+void try_to_bring_home() { reason_not_to_be_home(); }
 
 void take_home_to_end(int status) {
   if (!is_visitor_running()) return;
@@ -419,6 +427,13 @@ void take_home_to_end(int status) {
 
 using namespace fgmpi::privatize;
 using fgmpi::checkpoint::MovingRank;
+
+const char* fgmpi_why_rank_stays() {
+  MovingRank unused;
+  const char* reason = describe(&unused);
+  forget_description(&unused);
+  return reason;
+}
 
 const char* fgmpi_give_rank(void (*deliver)(const MovingRank* rank, void* data), void* data) {
   return give(deliver, data);

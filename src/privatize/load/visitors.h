@@ -57,6 +57,10 @@ bool find_slot_in_file(const sched::Proclet* rank, SlotInFile* out);
 /// mapping of a file: a visitor goes home before. False, with a line: it cannot. Changes no errno.
 /// May switch.
 bool bring_home(const char* for_what);
+/// The program of the running rank is about to have what keeps it where it is: a thread, a child, a
+/// timer, a library. A visitor goes home before, if it can; else it stays where it is, and cannot
+/// call MPI_Finalize until it has given that up. Changes no errno. May switch.
+void try_to_bring_home();
 /// The running rank is about to end: a visitor goes home. Where it cannot, the process ends, with a
 /// line and this status, or 1 in place of 0. May switch.
 void take_home_to_end(int status);
