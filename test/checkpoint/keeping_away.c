@@ -1,5 +1,6 @@
-/* Ranks that get, wherever they are, what keeps them in a process (a child, a timer, a thread) and keep it to the end: they go home
+/* Ranks that get, wherever they are, what keeps them in a process (a child, a timer, a thread, a library) and keep it to the end: they go home
  * before, so that all come to MPI_Finalize. */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -22,17 +23,21 @@ int main(int argc, char** argv) {
     int flag;
     MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
   }
-  if (rank % 3 == 0) {
+  if (rank % 4 == 0) {
     const pid_t child = fork();
     if (child == 0) _exit(getppid() == home ? 0 : 1);
     int status = -1;
     CHECK(child > 0 && is_home(home));
     for (int i = 0; i < 20; ++i) MPI_Barrier(MPI_COMM_WORLD);
     CHECK(waitpid(child, &status, 0) == child && status == 0);
-  } else if (rank % 3 == 1) {
+  } else if (rank % 4 == 1) {
     timer_t timer;
     struct sigevent none = {.sigev_notify = SIGEV_NONE};
     CHECK(timer_create(CLOCK_MONOTONIC, &none, &timer) == 0 && is_home(home));
+    for (int i = 0; i < 20; ++i) MPI_Barrier(MPI_COMM_WORLD);
+  } else if (rank % 4 == 2) {
+    /* Visitors of a process in which a rank has done this go home for MPI_Finalize all the same. */
+    CHECK(dlopen("libBrokenLocale.so.1", RTLD_NOW) && is_home(home));
     for (int i = 0; i < 20; ++i) MPI_Barrier(MPI_COMM_WORLD);
   } else {
     FILE* stream = popen("echo there", "r");

@@ -283,6 +283,16 @@ void construct(const std::vector<Plugin*>& made, uint32_t k) {
 
 bool any() { return g_count.load(std::memory_order_relaxed) != 0; }
 
+const char* why_rank_stays(uint32_t k) {
+  PluginOperation operation;
+  const auto& ranks = state().ranks;
+  if (const auto rank = ranks.find(k); rank != ranks.end() && !rank->second.opened.empty())
+    return "it has loaded a library (dlopen)";
+  if (g_with_thread_locals != 0)
+    return "a rank of its process has loaded a library with thread-local variables (dlopen)";
+  return nullptr;
+}
+
 bool locate(uintptr_t address, PluginLocation* out) {
   if (!any()) return false;
   PluginState& s = state();

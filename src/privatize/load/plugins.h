@@ -33,6 +33,8 @@ namespace fgmpi::privatize::plugins {
 
 /// True once a rank has loaded a plugin. Costs one load.
 bool any();
+/// Why the rank cannot go on in another process; nullptr: plugins do not keep it.
+const char* why_rank_stays(uint32_t image);
 
 /// An address in an image of a plugin.
 struct PluginLocation {

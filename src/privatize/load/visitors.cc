@@ -159,7 +159,7 @@ const char* describe(MovingRank* rank) {
   if (has_children(p)) return "it has children";
   if (has_protected_memory(p->index)) return "it has changed the protection of memory (mprotect)";
   if (in_handler()) return "it is in a handler of a signal";
-  if (plugins::any()) return "a rank of its process has loaded a library (dlopen)";
+  if (const char* reason = plugins::why_rank_stays(p->index)) return reason;
   if (!read_folder(rank->folder)) return "its working folder is gone";
   if (const char* reason = describe_rank(&rank->root)) return reason;
   if (const char* reason = describe_other_mapping(p->index)) return reason;
