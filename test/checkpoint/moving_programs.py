@@ -22,7 +22,7 @@ SHAPES = "2x2,4x2,2x4,64x2,5x3"
 LEFT_OUT = ("pt2pt/local_messages coll/messages pt2pt/request_status pt2pt/flood pt2pt/large coll/huge coll/burst "
             "comm/memory comm/system_ranked_memory pt2pt/four_gib").split()
 # Faults that are known (docs/moving.md): these run only where they are named.
-KNOWN_FAULTS = "coll/random".split()
+KNOWN_FAULTS = "attr/languages coll/random".split()
 # What differs between two runs of a program.
 VARIES = re.compile(r"\d+\.\d+(e[-+]\d+)?|0x[0-9a-f]+|pid \d+")
 
