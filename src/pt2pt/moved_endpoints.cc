@@ -240,6 +240,11 @@ void begin_forwarding() {
   g_items_in_flight = 0;
 }
 
+void end_forwarding() {
+  delete g_forwarding;
+  g_forwarding = nullptr;
+}
+
 // ---- Moves --------------------------------------------------------------------------------------
 
 Status may_depart(uint32_t world, uint32_t local) {
@@ -259,9 +264,10 @@ Status may_depart(uint32_t world, uint32_t local) {
   return {};
 }
 
-bool messages_follow(uint32_t local) {
-  if (!g_forwarding) return false;
-  const uint32_t world = g_av.global_of_local(local);
+bool messages_follow(const sched::Proclet* rank) {
+  // A deputy of a rank that is away calls from its home, where no messages follow.
+  if (!g_forwarding || rank->kind != sched::ProcletKind::kRank) return false;
+  const uint32_t world = g_av.global_of_local(rank->index);
   return world < g_av.world_size() && !g_forwarding->may_depart(world);
 }
 

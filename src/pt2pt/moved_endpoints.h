@@ -56,8 +56,8 @@ void let_ranks_move(bool move = true);
 
 /// May the rank's endpoint leave? Otherwise the words say what keeps it. `local`: its index here.
 Status may_depart(uint32_t world, uint32_t local);
-/// Has the rank with this index come, and its messages are still on their way?
-bool messages_follow(uint32_t local);
+/// Has this rank come, and its messages are still on their way? False for helpers.
+bool messages_follow(const sched::Proclet* rank);
 /// Gives up the endpoint of a rank that leaves for another process. MPI_ERR_ARG, MPI_ERR_PENDING:
 /// nothing has changed.
 Status depart(uint32_t world, uint32_t local, uint32_t process);

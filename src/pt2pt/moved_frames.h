@@ -11,6 +11,8 @@ namespace fgmpi::pt2pt {
 Forwarding& forwarding();
 /// Called by init() where ranks move.
 void begin_forwarding();
+/// Ranks of this job stay where they are.
+void end_forwarding();
 /// Does a message of this context move with its destination? Those of the plane of point-to-point
 /// do, whose number is 0.
 inline bool is_of_moving_plane(uint64_t ctx) { return (ctx & 7) == 0; }

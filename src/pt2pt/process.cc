@@ -143,7 +143,10 @@ Status init(const Setup& setup) {
   e.flow.begin(e.processes());
   for (int bit = 0; bit < 2; ++bit)
     if (setup.transports[bit]) e.flow.set_limits(bit, *setup.transports[bit]);
-  if (g_ranks_move) begin_forwarding();
+  if (g_ranks_move)
+    begin_forwarding();
+  else
+    end_forwarding();
   start_detection();
   sched::add_trimmer(trim_requests);
   return {};

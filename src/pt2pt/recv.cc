@@ -96,7 +96,7 @@ UnexpectedMessage* find_with_progress(Endpoint* at, const Envelope& pattern, con
   if (u) return u;
   let_others_run_after_probe(at, pattern, call);
   // The messages of a rank that has moved follow it: it finds again what it has found before.
-  while (!(u = find_unexpected(at, pattern)) && messages_follow(sched::current()->index)) {
+  while (!(u = find_unexpected(at, pattern)) && messages_follow(sched::current())) {
     g_engine.progress();
     sched::yield();
   }
