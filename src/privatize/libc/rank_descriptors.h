@@ -2,10 +2,10 @@
 // host (load/visitors.h): which rank has opened which, and numbers that no other rank of the job
 // has, so that any ranks can go on in one process.
 //
-// Rank r of a job of N ranks gets the numbers kFirstOwn + r, kFirstOwn + N + r and so on, as many as
-// the limit of descriptors allows for each rank. So the numbers of a job of some hundred ranks fit
-// into a set of select(), which has room for 1,024. A program that names a number (dup2), or has
-// more descriptors open than its share, is not saved, and does not move.
+// Rank r of a job of N ranks gets the numbers kFirstOwn + r, kFirstOwn + N + r and so on, as many
+// as the limit of descriptors allows for each rank. So the numbers of a job of some hundred ranks
+// fit into a set of select(), which has room for 1,024. A program that names a number (dup2), or
+// has more descriptors open than its share, is not saved, and does not move.
 //
 // Thread rule: descriptors are made and closed by any thread; the rest on the scheduler's thread.
 #pragma once
