@@ -8,13 +8,13 @@
 //   home    calls of the rank arrive as notices, and are made by a helper of the rank there
 //
 // Thread rule: one thread. Notices are handled inside poll: nothing there switches.
-#include <chrono>
 #include <cstring>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/checkpoint_link.h"
+#include "base/clock.h"
 #include "base/error_line.h"
 #include "ch4-av-rankmap/hosts.h"
 #include "dynamic/proclets.h"
@@ -273,9 +273,7 @@ bool has_room_for_rank(uint32_t process) {
   RoomElsewhere& known = room_elsewhere();
   const uint64_t name = uint64_t{process} << 32 | world;
   if (process == g_av.process_of(world) || known.mapped.count(name)) return true;
-  const int64_t now = std::chrono::duration_cast<std::chrono::seconds>(
-                          std::chrono::steady_clock::now().time_since_epoch())
-                          .count();
+  const int64_t now = now_ns() / kSecond;
   if (const auto full = known.full.find(process); full != known.full.end() && full->second == now)
     return false;
   RoomWait wait{sched::current()};
