@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,10 @@ struct DescriptorRecord {
   uint32_t* owners = nullptr;  ///< by number: 1 + index of the rank; 0: none
   int limit = 0;               ///< numbers are below it
   int share = 0;               ///< numbers of each rank
-  int most_used = 0;           ///< of its numbers, no rank of this process has used later ones
-  uint64_t first = 0;          ///< world rank of the process's first rank
-  uint64_t ranks = 0;          ///< of the job
+  /// Of its numbers, no rank of this process has used later ones. Any thread raises it.
+  std::atomic<int> most_used{0};
+  uint64_t first = 0;  ///< world rank of the process's first rank
+  uint64_t ranks = 0;  ///< of the job
 };
 DescriptorRecord g_record;
 
@@ -80,13 +82,14 @@ bool is_own_number(uint64_t world_rank, int fd) {
 /// The rank uses a number of its own.
 void note_own_number(int fd) {
   const int place = (fd - kFirstOwn) / static_cast<int>(g_record.ranks);
-  g_record.most_used = std::max(g_record.most_used, place + 1);
+  int most = g_record.most_used.load();
+  while (most <= place && !g_record.most_used.compare_exchange_weak(most, place + 1)) continue;
 }
 
 /// Calls see(number) for each own number of a rank of the job that is a descriptor of somebody.
 template <class See>
 void visit_own(uint64_t world_rank, See&& see) {
-  const int places = std::min(share_of(world_rank), g_record.most_used);
+  const int places = std::min(share_of(world_rank), g_record.most_used.load());
   for (int place = 0; place < places; ++place)
     if (const int fd = own_number(world_rank, place); g_record.owners[fd]) see(fd);
 }
