@@ -38,7 +38,7 @@ struct DescriptorRecord {
   uint32_t* owners = nullptr;  ///< by number: 1 + index of the rank; 0: none
   int limit = 0;               ///< numbers are below it
   int share = 0;               ///< numbers of each rank
-  /// Of its numbers, no rank of this process has used later ones. Any thread raises it.
+  /// No rank of this process has used later ones of its numbers. Any thread raises it.
   std::atomic<int> most_used{0};
   uint64_t first = 0;  ///< world rank of the process's first rank
   uint64_t ranks = 0;  ///< of the job
